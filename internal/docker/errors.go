@@ -1,0 +1,38 @@
+package docker
+
+import "errors"
+
+// The failures a caller can tell apart. Implementations wrap them with %w
+// together with what was tried and on what.
+var (
+	// ErrNotFound: the container, network or volume does not exist.
+	ErrNotFound = errors.New("not found")
+	// ErrImageNotFound: neither the engine nor the registry has the image.
+	ErrImageNotFound = errors.New("image not found")
+	// ErrUnauthorized: the registry refused the credentials, or wants some.
+	ErrUnauthorized = errors.New("registry refused the credentials")
+	// ErrConflict: the name is taken, or the object is in use.
+	ErrConflict = errors.New("conflict")
+	// ErrPortInUse: a published host port is taken.
+	ErrPortInUse = errors.New("host port in use")
+	// ErrAddressInUse: the container address is taken on its network.
+	ErrAddressInUse = errors.New("container address in use")
+	// ErrSubnetOverlap: the subnet overlaps another network or a host route.
+	ErrSubnetOverlap = errors.New("subnet overlaps")
+	// ErrUnavailable: the engine did not answer.
+	ErrUnavailable = errors.New("docker engine unavailable")
+	// ErrInvalid: the engine refused the request as malformed.
+	ErrInvalid = errors.New("invalid request")
+)
+
+// IsNotFound reports whether err says that the object does not exist.
+func IsNotFound(err error) bool { return errors.Is(err, ErrNotFound) }
+
+// IsImageNotFound reports whether err says that the image does not exist.
+func IsImageNotFound(err error) bool { return errors.Is(err, ErrImageNotFound) }
+
+// IsConflict reports whether err says that a name is taken or an object in use.
+func IsConflict(err error) bool { return errors.Is(err, ErrConflict) }
+
+// IsUnavailable reports whether the engine could not be reached.
+func IsUnavailable(err error) bool { return errors.Is(err, ErrUnavailable) }

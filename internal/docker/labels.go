@@ -1,0 +1,14 @@
+package docker
+
+// The labels that mark what is Berth's. They are the truth about ownership;
+// names are a convenience.
+const (
+	LabelInstance = "berth.instance"  // which Berth made it
+	LabelApp      = "berth.app"       // the app's name
+	LabelService  = "berth.service"   // the full service name
+	LabelRelease  = "berth.release"   // the release's nonce
+	LabelSpecHash = "berth.spec-hash" // the full hash of the spec it was made from
+	LabelMember   = "berth.member"    // which member of its group: "main"
+	LabelReplica  = "berth.replica"   // the replica's index, from 0
+	LabelVolume   = "berth.volume"    // on a volume: its name in app.yaml
+)

@@ -1,0 +1,82 @@
+package docker
+
+import (
+	"context"
+	"time"
+)
+
+// Runtime is one Docker engine. All methods are safe for concurrent use and
+// honour the context's deadline. Containers, networks and volumes are named by
+// engine id or by name, either works.
+//
+// Every method that changes something is idempotent where the engine allows
+// it, as its comment says, so that a caller that crashed between the effect and
+// the reply may call again.
+type Runtime interface {
+	// Info describes the engine. It is also the liveness check.
+	Info(ctx context.Context) (EngineInfo, error)
+
+	// Create makes a container and returns its id; nothing runs yet. An
+	// existing container of that name is ErrConflict, a missing image is
+	// ErrImageNotFound, a missing network ErrNotFound, an address in use
+	// ErrAddressInUse.
+	Create(ctx context.Context, spec ContainerSpec) (string, error)
+	// Start starts a created or exited container. Starting a running one
+	// succeeds. A published port that is taken is ErrPortInUse, an address
+	// taken by another container ErrAddressInUse.
+	Start(ctx context.Context, container string) error
+	// Stop asks the container to end with its stop signal and kills it after
+	// grace (rounded up to whole seconds). Stopping a stopped one succeeds.
+	// The call returns when the container has ended.
+	Stop(ctx context.Context, container string, grace time.Duration) error
+	// Remove deletes a container that is not running, with its anonymous
+	// volumes. A running one is ErrConflict; a missing one succeeds.
+	Remove(ctx context.Context, container string) error
+	// Update changes the restart policy or limits of a container in place.
+	Update(ctx context.Context, container string, change ContainerUpdate) error
+	// Inspect returns the full state of one container, or ErrNotFound.
+	Inspect(ctx context.Context, container string) (*ContainerState, error)
+	// List returns all containers, running or not, that carry every one of
+	// the labels ("" as a value matches any value), in one engine call. The
+	// states lack what only Inspect knows: see ContainerState.
+	List(ctx context.Context, labels map[string]string) ([]ContainerState, error)
+	// Logs streams whole lines, each with its time and stream, in order, until
+	// the log ends, follow is off and its end is reached, fn returns an error
+	// (which Logs then returns), or ctx is done.
+	Logs(ctx context.Context, container string, opts LogOptions, fn func(LogLine) error) error
+	// Events delivers container events that match the labels until ctx is
+	// done or the stream breaks; it returns the reason. It calls ready once the
+	// subscription stands, so that a caller can list after it.
+	Events(ctx context.Context, labels map[string]string, ready func(), fn func(Event)) error
+
+	// Image returns the identity of an image present on the engine, by
+	// reference, digest reference or image id; ErrImageNotFound when absent.
+	Image(ctx context.Context, ref string) (*Image, error)
+	// Pull fetches an image. An error inside the engine's progress stream is
+	// an error. An unknown image is ErrImageNotFound, refused credentials
+	// ErrUnauthorized. progress may be nil.
+	Pull(ctx context.Context, ref string, auth *RegistryAuth, progress func(PullProgress)) error
+
+	// EnsureVolume creates the named volume or accepts an existing one whose
+	// labels agree; a volume that carries another owner's labels is ErrConflict.
+	EnsureVolume(ctx context.Context, spec VolumeSpec) error
+	// ListVolumes lists volumes by label, as List does for containers.
+	ListVolumes(ctx context.Context, labels map[string]string) ([]Volume, error)
+	// RemoveVolume deletes a volume; a missing one succeeds, one in use is ErrConflict.
+	RemoveVolume(ctx context.Context, name string) error
+
+	// CreateNetwork makes a bridge network with the given subnet. An existing
+	// one of that name is ErrConflict, an overlapping subnet ErrSubnetOverlap.
+	CreateNetwork(ctx context.Context, spec NetworkSpec) (string, error)
+	// ListNetworks returns every network of the engine when labels is empty,
+	// else those that carry them, with the containers attached.
+	ListNetworks(ctx context.Context, labels map[string]string) ([]NetworkDetail, error)
+	// RemoveNetwork deletes a network; a missing one succeeds, one with
+	// containers attached is ErrConflict.
+	RemoveNetwork(ctx context.Context, network string) error
+}
+
+// ExitStateInspector is a runtime that can tell how a container ended.
+type ExitStateInspector interface {
+	ExitState(ctx context.Context, container string) (*ExitState, error)
+}
