@@ -1,0 +1,190 @@
+package store
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/berth-cloud/berth/internal/spec"
+)
+
+// App is a desired app. It exists until its deletion has been carried out.
+type App struct {
+	Name      string
+	CreatedAt time.Time
+	Deleting  bool
+}
+
+// DesiredService is what one service shall be.
+type DesiredService struct {
+	Name       string // full name, app + "-" + service; unique over all apps
+	AppID      string
+	Image      string // as asked for; the same as Spec.Image
+	Spec       spec.Service
+	Generation int64 // grows by one with every accepted change
+	// RestartNonce differs after each restart that was asked for; empty: none yet.
+	RestartNonce string
+	// LocalImageID is the image id of a local build, part of its identity.
+	LocalImageID string
+	Replicas     int
+	// ReleaseID pins the release to run, set by a rollback; empty lets the
+	// controller resolve Image and write a release.
+	ReleaseID string
+	// AttemptID is the attempt that asked for this generation.
+	AttemptID       int64
+	Suspended       bool
+	MaintenanceHold bool
+	UpdatedAt       time.Time
+}
+
+// Release is the immutable record of what runs or ran.
+type Release struct {
+	ID       string // service + "-v" + version
+	Service  string // full name
+	AppID    string
+	Version  int64  // 1, 2, 3 … per service
+	Image    string // as asked for
+	Resolved string // repository@digest, or the image id of a local image
+	ImageID  string // the content's id on the node that resolved it
+	Local    bool   // no registry knows it
+	Spec     spec.Service
+	SpecHash string // full hash, hex; never recomputed
+	// RestartNonce is the service's at the time.
+	RestartNonce string
+	// Nonce is what container names hash beside the image.
+	Nonce     string
+	AttemptID int64
+	CreatedAt time.Time
+}
+
+// AttemptState is where an attempt, or one service of it, is.
+type AttemptState string
+
+// The states; the last three are final.
+const (
+	AttemptQueued     AttemptState = "queued"
+	AttemptRunning    AttemptState = "running"
+	AttemptSucceeded  AttemptState = "succeeded"
+	AttemptFailed     AttemptState = "failed"
+	AttemptSuperseded AttemptState = "superseded"
+)
+
+// Final reports whether the state never changes again.
+func (s AttemptState) Final() bool {
+	return s == AttemptSucceeded || s == AttemptFailed || s == AttemptSuperseded
+}
+
+// AttemptKind is what was asked for.
+type AttemptKind string
+
+// The kinds of attempt.
+const (
+	AttemptApply    AttemptKind = "apply"
+	AttemptRollback AttemptKind = "rollback"
+	AttemptDelete   AttemptKind = "delete"
+)
+
+// Attempt is one accepted change of an app. Its state follows from its
+// services: running until all are final, failed if any failed, superseded if
+// any was and none failed, else succeeded.
+type Attempt struct {
+	ID         int64
+	AppID      string
+	Kind       AttemptKind
+	State      AttemptState
+	CreatedAt  time.Time
+	FinishedAt time.Time // zero while not final
+	Services   []AttemptService
+}
+
+// AttemptService is the part of an attempt that concerns one service.
+type AttemptService struct {
+	AttemptID  int64
+	Service    string // full name
+	Action     string // "create", "update", "delete", "scale", "route", "retry"
+	State      AttemptState
+	Reason     string // typed reason, set when final
+	Message    string
+	ReleaseID  string // once written
+	UpdatedAt  time.Time
+	DeadlineAt time.Time // zero: none
+}
+
+// ActiveRelease is the release that traffic goes to, and through which
+// containers. It changes only by [Store.SetActiveRelease].
+type ActiveRelease struct {
+	Service   string
+	AppID     string
+	ReleaseID string
+	Targets   []ActiveTarget // ordered by replica
+	// Version orders all changes of all active releases and routes. The data
+	// plane's acknowledgement of a version covers all up to it.
+	Version int64
+	// Since is when this release became the active one, unchanged by a change
+	// of its targets.
+	Since time.Time
+	// PreviousID is the release that was active before, and HeldUntil when its
+	// containers may go; zero HeldUntil: not held.
+	PreviousID string
+	HeldUntil  time.Time
+}
+
+// ActiveTarget is one container that takes traffic.
+type ActiveTarget struct {
+	Container string // name
+	Replica   int
+	Address   netip.AddrPort // invalid for a service without a port
+}
+
+// TraceEvent is one step of a deploy.
+type TraceEvent struct {
+	ID        int64 // order of all events
+	AttemptID int64 // 0: not part of an attempt
+	Service   string
+	Time      time.Time
+	Phase     string // "resolve", "create", "start", "probe", "cutover", "drain", "stop", "remove", "done" …
+	Status    string // "started", "passed", "failed", "info"
+	Message   string
+	Container string
+}
+
+// Subnet is the address range of one app's network.
+type Subnet struct {
+	AppID  string
+	Prefix netip.Prefix
+}
+
+// Address is a container address held or resting.
+type Address struct {
+	AppID     string
+	IP        netip.Addr
+	Container string // name of the holder, kept while it rests
+	// FreedAt is when the holder was removed; zero while it is held.
+	FreedAt time.Time
+	// FreedVersion is the route version at which no table named it any more.
+	FreedVersion int64
+}
+
+// PendingTeardown is a tombstone: a service whose containers must still go.
+type PendingTeardown struct {
+	Name      string // full service name
+	AppID     string
+	NodeID    string // "" is this machine
+	AttemptID int64
+	CreatedAt time.Time
+	Failures  int
+	LastCause string
+}
+
+// Node is a machine with an engine; "" is this one.
+type Node struct{ ID, Name string }
+
+// KeptLog is the end of the log of a container that was removed.
+type KeptLog struct {
+	Container string
+	Service   string
+	ReleaseID string
+	Replica   int
+	Started   time.Time
+	RemovedAt time.Time
+	Lines     []byte // newline-delimited JSON of docker.LogLine, at most 1 MiB
+}
