@@ -63,17 +63,14 @@ type Store interface {
 
 	// GetActiveRelease returns ErrNotFound when none is active yet.
 	GetActiveRelease(ctx context.Context, service string) (ActiveRelease, error)
-	ListActiveReleases(ctx context.Context) ([]ActiveRelease, error)
 	// SetActiveRelease stores a under the next route version, which it returns
 	// in the row. An identical row keeps its version.
 	SetActiveRelease(ctx context.Context, a ActiveRelease) (ActiveRelease, error)
 	// DeleteActiveRelease removes the row and takes the next route version.
 	DeleteActiveRelease(ctx context.Context, service string) (int64, error)
-	// TouchRoutes takes the next route version for a change of routes alone
-	// (domains, timeouts).
-	TouchRoutes(ctx context.Context) (int64, error)
-	// RouteVersion is the newest version taken.
-	RouteVersion(ctx context.Context) (int64, error)
+	// Routes reads the route version and all active releases in one
+	// transaction.
+	Routes(ctx context.Context) (RouteState, error)
 
 	AppendTrace(ctx context.Context, events ...TraceEvent) error
 	// ListTrace lists events of an attempt with an id above after, in order.

@@ -116,6 +116,7 @@ type ActiveRelease struct {
 	AppID     string
 	ReleaseID string
 	Targets   []ActiveTarget // ordered by replica
+	Route     ActiveRoute    // no hosts: not routed
 	// Version orders all changes of all active releases and routes. The data
 	// plane's acknowledgement of a version covers all up to it.
 	Version int64
@@ -133,6 +134,20 @@ type ActiveTarget struct {
 	Container string // name
 	Replica   int
 	Address   netip.AddrPort // invalid for a service without a port
+}
+
+// ActiveRoute is how requests reach the active release.
+type ActiveRoute struct {
+	Hosts        []string
+	Path         string
+	HoldTimeout  time.Duration
+	DrainTimeout time.Duration
+}
+
+// RouteState is what the data plane shall know, read at one moment.
+type RouteState struct {
+	Version int64 // the newest route version taken
+	Active  []ActiveRelease
 }
 
 // TraceEvent is one step of a deploy.

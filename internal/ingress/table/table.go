@@ -30,7 +30,8 @@ type Table struct {
 	Protocol int   `json:"protocol"`
 	Owner    Owner `json:"owner"`
 	// Version grows with every change; a push of a lower one is refused, of
-	// the same one with the same content is acknowledged again.
+	// the same one with the same routes is acknowledged again (BootID and
+	// EngineStart may differ: the owner has looked again after a reboot).
 	Version int64 `json:"version"`
 	// BootID is the machine's boot id and EngineStart the engine's start as the
 	// owner saw them. When the data plane starts alone and finds another boot
