@@ -1,0 +1,69 @@
+# Everything that is done with the checkout starts here. `make help` lists it.
+# Each target is a few lines; what is longer is in scripts/.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X github.com/berth-cloud/berth/internal/version.Version=$(VERSION)
+BINARIES := berth berthd berth-node
+
+# TEST narrows `make test` to some packages: make test TEST=./internal/spec/...
+TEST ?= ./...
+
+.PHONY: help
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: up
+up: ## Set up, build, start Berth, deploy the example and change it under load
+	@scripts/up
+
+.PHONY: down
+down: ## Stop what `make up` started (VOLUMES=delete removes its data as well)
+	@scripts/down $(if $(filter delete,$(VOLUMES)),--volumes)
+
+.PHONY: setup
+setup: ## Install what is missing on this machine and start Docker
+	@scripts/setup
+
+.PHONY: build
+build: ## Build the binaries into bin/
+	@mkdir -p bin
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(addprefix ./cmd/,$(BINARIES))
+
+.PHONY: images
+images: ## Build the example's images into the local Docker engine
+	@$(GO) run ./test/images/build
+
+.PHONY: test
+test: ## Vet, and run unit, real-engine and short end-to-end tests with the race detector
+	@scripts/setup
+	$(GO) vet $(TEST)
+	@BERTH_TEST_DOCKER=1 $(GO) run ./internal/tools/testsum -race -count=1 -timeout 15m $(TEST)
+
+.PHONY: test-short
+test-short: ## Run the tests that need neither Docker nor the race detector
+	@$(GO) run ./internal/tools/testsum -short $(TEST)
+
+.PHONY: soak
+soak: ## Run the model tests with a million steps each; takes hours
+	@scripts/soak
+
+.PHONY: bench
+bench: ## Measure against the targets of docs/benchmarks.md
+	@scripts/setup
+	@$(MAKE) --no-print-directory build
+	@$(GO) run ./test/bench
+
+.PHONY: e2e-zero-drop
+e2e-zero-drop: ## Change a service 20 times under load while the control plane is killed
+	@scripts/setup
+	@$(MAKE) --no-print-directory build
+	@$(GO) run ./test/zerodrop
+
+.PHONY: lint
+lint: ## Run the linters (the first run builds them)
+	@scripts/lint
