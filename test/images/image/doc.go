@@ -1,0 +1,8 @@
+// Package image makes images of one static Go program FROM scratch and loads
+// them into a Docker engine, without a Dockerfile, a registry or the docker
+// command.
+//
+// test/images/build, the benchmarks and the end-to-end tests call it. The same
+// program and configuration always give the same image id, so that what has
+// been loaded once is not loaded again. It must never be linked into Berth.
+package image
