@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/moby/moby/client"
+
+	"github.com/berth-cloud/berth/internal/docker"
+)
+
+// EnsureVolume implements docker.Runtime. One call does both: the engine
+// answers the creation of a volume that exists with that volume.
+func (c *Client) EnsureVolume(ctx context.Context, spec docker.VolumeSpec) error {
+	what := "create volume " + spec.Name
+	if spec.Name == "" {
+		return fmt.Errorf("create volume: %w: it needs a name", docker.ErrInvalid)
+	}
+	ctx, cancel := c.bound(ctx)
+	defer cancel()
+	if err := c.negotiate(ctx); err != nil {
+		return c.fail(what, err)
+	}
+	res, err := c.cli.VolumeCreate(ctx, client.VolumeCreateOptions{Name: spec.Name, Driver: "local", Labels: spec.Labels})
+	if err != nil {
+		return c.fail(what, err)
+	}
+	for key, want := range spec.Labels {
+		if got, ok := res.Volume.Labels[key]; !ok || got != want {
+			return fmt.Errorf("%s: %w: a volume of that name exists with %s=%q, wanted %q", what, docker.ErrConflict, key, got, want)
+		}
+	}
+	return nil
+}
+
+// ListVolumes implements docker.Runtime.
+func (c *Client) ListVolumes(ctx context.Context, labels map[string]string) ([]docker.Volume, error) {
+	const what = "list volumes"
+	ctx, cancel := c.bound(ctx)
+	defer cancel()
+	if err := c.negotiate(ctx); err != nil {
+		return nil, c.fail(what, err)
+	}
+	res, err := c.cli.VolumeList(ctx, client.VolumeListOptions{Filters: labelFilter(labels)})
+	if err != nil {
+		return nil, c.fail(what, err)
+	}
+	out := make([]docker.Volume, len(res.Items))
+	for i, v := range res.Items {
+		out[i] = docker.Volume{Name: v.Name, Labels: v.Labels, Created: parseTime(v.CreatedAt)}
+	}
+	return out, nil
+}
+
+// RemoveVolume implements docker.Runtime.
+func (c *Client) RemoveVolume(ctx context.Context, name string) error {
+	what := "remove volume " + name
+	ctx, cancel := c.bound(ctx)
+	defer cancel()
+	if err := c.negotiate(ctx); err != nil {
+		return c.fail(what, err)
+	}
+	_, err := c.cli.VolumeRemove(ctx, name, client.VolumeRemoveOptions{})
+	if err == nil {
+		return nil
+	}
+	if err = c.fail(what, err); errors.Is(err, docker.ErrNotFound) {
+		return nil
+	}
+	return err
+}
