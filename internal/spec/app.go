@@ -1,0 +1,86 @@
+package spec
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxServices bounds the services of one app: each takes addresses of the
+// app's network.
+const maxServices = 50
+
+// appFields are the keys of the file.
+func appFields() []field[appDraft] {
+	return []field[appDraft]{
+		{name: "version", read: readVersion},
+		{name: "name", required: true, read: func(d *decoder, v value, into *appDraft) {
+			name, ok := d.text(v)
+			if !ok {
+				return
+			}
+			if err := CheckName(name); err != nil {
+				d.refuseErr(v, err)
+				return
+			}
+			into.name = name
+		}},
+		{name: "services", required: true, read: readServices},
+	}
+}
+
+// appDraft is an app while it is read.
+type appDraft struct {
+	name     string
+	services []*serviceDraft // in the order of the file
+}
+
+// app reads the whole file, then holds it against the rules that concern more
+// than one value.
+func (d *decoder) app(root *yaml.Node) *App {
+	v, ok := d.visit(root, "")
+	if !ok {
+		return nil
+	}
+	var draft appDraft
+	section(d, v, appFields(), &draft)
+	d.rules(&draft)
+
+	app := &App{Name: draft.name, Services: make(map[string]Service, len(draft.services))}
+	for _, s := range draft.services {
+		app.Services[s.Name] = s.Service
+	}
+	return app
+}
+
+func readVersion(d *decoder, v value, _ *appDraft) {
+	n, ok := d.integer(v, 0, 1<<30)
+	if ok && n != 1 {
+		d.refuse(v, fmt.Sprintf("version %d is not known", n), "write version: 1, or leave it out")
+	}
+}
+
+func readServices(d *decoder, v value, into *appDraft) {
+	refused := false
+	d.pairs(v, func(key *yaml.Node, val value) {
+		if len(into.services) == maxServices {
+			if !refused {
+				d.refuse(val, "the app has too many services", fmt.Sprintf("the most is %d", maxServices))
+			}
+			refused = true
+			return
+		}
+		if err := CheckName(key.Value); err != nil {
+			what, do := splitAdvice(err)
+			d.fail(position{key.Line, key.Column}, val.path, what, do)
+		}
+		if isNull(val.Node) {
+			d.refuse(val, "the service is empty", missingAdvice("image"))
+			return
+		}
+		into.services = append(into.services, d.service(key.Value, val))
+	})
+	if v.Kind == yaml.MappingNode && len(v.Content) == 0 {
+		d.refuse(v, "there are no services", missingAdvice("services"))
+	}
+}

@@ -1,0 +1,55 @@
+package spec
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxPublished bounds the published ports of one service.
+const maxPublished = 50
+
+// publishFields are the keys of one published port.
+func publishFields() []field[PublishedPort] {
+	return []field[PublishedPort]{
+		{name: "port", required: true, read: func(d *decoder, v value, p *PublishedPort) { p.Port, _ = d.integer(v, 1, maxPort) }},
+		{name: "host_port", required: true, read: func(d *decoder, v value, p *PublishedPort) {
+			p.HostPort, _ = d.integer(v, 1, maxPort)
+		}},
+		{name: "public", read: func(d *decoder, v value, p *PublishedPort) { p.Public, _ = d.boolean(v) }},
+	}
+}
+
+func readPublish(d *decoder, v value, s *serviceDraft) {
+	if len(v.Content) > maxPublished && v.Kind == yaml.SequenceNode {
+		d.refuse(v, fmt.Sprintf("there are %d published ports", len(v.Content)), fmt.Sprintf("the most is %d a service", maxPublished))
+		return
+	}
+	d.items(v, "[{port: 5432, host_port: 15432}]", func(i int, item value) {
+		if item.Kind == yaml.ScalarNode {
+			d.refuse(item, "the published port is one value", "write {port: 5432, host_port: 15432}")
+			return
+		}
+		var p PublishedPort
+		before := d.errs.count()
+		section(d, item, publishFields(), &p)
+		if item.Kind != yaml.MappingNode || d.errs.count() > before {
+			return
+		}
+		if slices.ContainsFunc(s.Publish, func(o PublishedPort) bool { return o.HostPort == p.HostPort }) {
+			d.refuse(item, fmt.Sprintf("the host's port %d is published twice", p.HostPort), "choose another host_port")
+			return
+		}
+		s.Publish = append(s.Publish, p)
+		d.at[publishPath(s.path, p.HostPort)] = item.position()
+	})
+	slices.SortFunc(s.Publish, func(a, b PublishedPort) int { return cmp.Compare(a.HostPort, b.HostPort) })
+}
+
+// publishPath is a path at which no key can be: it leads to a published port by
+// its port of the host.
+func publishPath(service string, hostPort int) string {
+	return fmt.Sprintf("%s.publish[host %d", service, hostPort)
+}

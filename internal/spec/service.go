@@ -1,0 +1,211 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Bounds of what a service may ask for.
+const (
+	maxReplicas     = 50
+	maxPort         = 65535
+	maxDomains      = 100
+	maxCommandItems = 1000
+	// maxArgBytes is the kernel's bound on one argument or one NAME=value,
+	// with the NUL that ends it.
+	maxArgBytes = 128<<10 - 1
+
+	maxReadyTimeout = time.Hour
+	maxStableWindow = time.Hour
+	maxDrainTimeout = time.Hour
+	maxStopGrace    = time.Hour
+	maxHoldTimeout  = 5 * time.Minute
+	maxKeepPrevious = 24 * time.Hour
+)
+
+// serviceDraft is a service while it is read.
+type serviceDraft struct {
+	Service
+	path          string
+	strategyNamed bool
+}
+
+// serviceFields are the keys of a service.
+func serviceFields() []field[serviceDraft] {
+	return []field[serviceDraft]{
+		{name: "image", required: true, read: readImage},
+		{name: "command", read: readCommand},
+		{name: "env", read: readEnv},
+		{name: "port", read: func(d *decoder, v value, s *serviceDraft) {
+			if n, ok := d.integer(v, 1, maxPort); ok {
+				s.Port = n
+			}
+		}},
+		{name: "domains", read: readDomains},
+		{name: "path", read: readPrefix},
+		{name: "replicas", read: readReplicas},
+		{name: "strategy", read: readStrategy},
+		{name: "health", read: func(d *decoder, v value, s *serviceDraft) { section(d, v, healthFields(), s) }},
+		durationField("stable_window", 0, maxStableWindow, func(s *serviceDraft) *time.Duration { return &s.StableWindow }),
+		durationField("drain_timeout", 0, maxDrainTimeout, func(s *serviceDraft) *time.Duration { return &s.DrainTimeout }),
+		durationField("stop_grace", 0, maxStopGrace, func(s *serviceDraft) *time.Duration { return &s.StopGrace }),
+		durationField("hold_timeout", 0, maxHoldTimeout, func(s *serviceDraft) *time.Duration { return &s.HoldTimeout }),
+		durationField("keep_previous", 0, maxKeepPrevious, func(s *serviceDraft) *time.Duration { return &s.KeepPrevious }),
+		{name: "resources", read: func(d *decoder, v value, s *serviceDraft) {
+			section(d, v, resourceFields(), &s.Resources)
+		}},
+		{name: "volumes", read: readVolumes},
+		{name: "publish", read: readPublish},
+		{name: "labels", read: readLabels},
+	}
+}
+
+// durationField is a key whose value is a time within bounds.
+func durationField[T any](name string, low, high time.Duration, of func(*T) *time.Duration) field[T] {
+	return field[T]{name: name, read: func(d *decoder, v value, into *T) {
+		if t, ok := d.duration(v, low, high); ok {
+			*of(into) = t
+		}
+	}}
+}
+
+// newService is a service that says nothing: every default.
+func newService(name string) Service {
+	return Service{
+		Name:         name,
+		Replicas:     1,
+		ReadyTimeout: DefaultReadyTimeout,
+		DrainTimeout: DefaultDrainTimeout,
+		StopGrace:    DefaultStopGrace,
+		HoldTimeout:  DefaultHoldTimeout,
+	}
+}
+
+// service reads one service.
+func (d *decoder) service(name string, v value) *serviceDraft {
+	s := &serviceDraft{Service: newService(name), path: v.path}
+	section(d, v, serviceFields(), s)
+	return s
+}
+
+func readImage(d *decoder, v value, s *serviceDraft) {
+	image, ok := d.str(v)
+	if !ok {
+		return
+	}
+	if _, err := ParseImage(image); err != nil {
+		d.refuseErr(v, err)
+		return
+	}
+	s.Image = image
+}
+
+func readCommand(d *decoder, v value, s *serviceDraft) {
+	if v.Kind == yaml.ScalarNode {
+		d.refuse(v, "the command is one text, and no shell splits it", "write a list: "+asList(v.Value))
+		return
+	}
+	if len(v.Content) > maxCommandItems {
+		d.refuse(v, fmt.Sprintf("the command has %d words", len(v.Content)), fmt.Sprintf("the most is %d", maxCommandItems))
+		return
+	}
+	d.items(v, `["serve", "--port", "8080"]`, func(i int, item value) {
+		word, ok := d.text(item)
+		switch {
+		case !ok:
+		case len(word) > maxArgBytes:
+			d.refuse(item, fmt.Sprintf("the word has %d bytes", len(word)), fmt.Sprintf("the most is %d", maxArgBytes))
+		default:
+			s.Command = append(s.Command, word)
+		}
+	})
+	if v.Kind == yaml.SequenceNode && len(v.Content) == 0 {
+		d.refuse(v, "the command is empty", "leave it out to run the image's own command")
+	}
+}
+
+// asList shows how a command line is written as a list.
+func asList(line string) string {
+	words := strings.Fields(line)
+	if len(words) == 0 || len(words) > 8 || strings.ContainsAny(line, "\"'`$\\|&;<>()") {
+		return `["serve", "--port", "8080"]`
+	}
+	for i, word := range words {
+		words[i] = quote(word)
+	}
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+func readDomains(d *decoder, v value, s *serviceDraft) {
+	if len(v.Content) > maxDomains {
+		d.refuse(v, fmt.Sprintf("there are %d domains", len(v.Content)), fmt.Sprintf("the most is %d a service", maxDomains))
+		return
+	}
+	d.items(v, "[shop.example.com]", func(i int, item value) {
+		text, ok := d.text(item)
+		if !ok {
+			return
+		}
+		host, err := NormalizeDomain(text)
+		switch {
+		case err != nil:
+			d.refuseErr(item, err)
+		case slices.Contains(s.Domains, host):
+			d.refuse(item, host+" is listed twice", "remove one")
+		default:
+			s.Domains = append(s.Domains, host)
+			// Domains are sorted later; rules find where one is written by its name.
+			d.at[domainPath(s.path, host)] = item.position()
+		}
+	})
+	slices.Sort(s.Domains)
+}
+
+// domainPath is a path at which no key can be: it leads to a domain by name.
+func domainPath(service, host string) string { return service + ".domains[" + host }
+
+func readPrefix(d *decoder, v value, s *serviceDraft) {
+	text, ok := d.str(v)
+	if !ok {
+		return
+	}
+	prefix, err := NormalizePrefix(text)
+	if err != nil {
+		d.refuseErr(v, err)
+		return
+	}
+	s.Path = prefix
+}
+
+func readReplicas(d *decoder, v value, s *serviceDraft) {
+	if v.Kind == yaml.ScalarNode && v.Value == "0" && v.Tag == "!!int" {
+		d.refuse(v, "a service cannot be at rest yet", "remove it from the file to end it; its volumes are kept")
+		return
+	}
+	if n, ok := d.integer(v, 1, maxReplicas); ok {
+		s.Replicas = n
+	}
+}
+
+func readStrategy(d *decoder, v value, s *serviceDraft) {
+	name, ok := d.str(v)
+	if !ok {
+		return
+	}
+	switch Strategy(name) {
+	case BlueGreen, Recreate:
+		s.Strategy, s.strategyNamed = Strategy(name), true
+	case "rolling", "canary":
+		d.refuse(v, "the strategy "+name+" is not available yet", "write blue-green or recreate")
+	default:
+		do := "write blue-green or recreate"
+		if near := nearest(name, []string{"blue_green", "recreate"}); near != "" {
+			do = "did you mean " + strings.ReplaceAll(near, "_", "-") + "?"
+		}
+		d.refuse(v, quote(name)+" is not a strategy", do)
+	}
+}

@@ -1,0 +1,118 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxVolumes bounds the volumes of one service.
+const maxVolumes = 50
+
+// volumeFields are the keys of one volume.
+func volumeFields() []field[Volume] {
+	return []field[Volume]{
+		{name: "name", read: func(d *decoder, v value, into *Volume) {
+			name, ok := d.text(v)
+			if !ok {
+				return
+			}
+			into.Name = name
+			if err := CheckName(name); err != nil {
+				d.refuseErr(v, err)
+			}
+		}},
+		{name: "host_path", read: func(d *decoder, v value, into *Volume) {
+			path, ok := d.str(v)
+			if !ok {
+				return
+			}
+			into.HostPath = path
+			if err := CheckHostPath(path, d.opts.AllowHostPaths, d.opts.DenyHostPaths); err != nil {
+				d.refuseErr(v, err)
+			}
+		}},
+		{name: "path", required: true, read: func(d *decoder, v value, into *Volume) {
+			path, ok := d.str(v)
+			if !ok {
+				return
+			}
+			into.Path = path
+			if err := checkMountPath(path); err != nil {
+				d.refuseErr(v, err)
+			}
+		}},
+		{name: "read_only", read: func(d *decoder, v value, into *Volume) { into.ReadOnly, _ = d.boolean(v) }},
+		{name: "shared", read: func(d *decoder, v value, into *Volume) { into.Shared, _ = d.boolean(v) }},
+	}
+}
+
+// checkMountPath says whether something may be mounted there in a container.
+func checkMountPath(p string) error {
+	if err := checkAbsolute(p); err != nil {
+		return err
+	}
+	if p == "/" {
+		return advise("a volume cannot replace the whole file system", "mount it in a folder, for example /data")
+	}
+	for _, system := range []string{"/proc", "/sys"} {
+		if within(p, system) {
+			return advise(quote(p)+" belongs to the kernel", "mount it in a folder of its own, for example /data")
+		}
+	}
+	return nil
+}
+
+func readVolumes(d *decoder, v value, s *serviceDraft) {
+	if len(v.Content) > maxVolumes && v.Kind == yaml.SequenceNode {
+		d.refuse(v, fmt.Sprintf("there are %d volumes", len(v.Content)), fmt.Sprintf("the most is %d a service", maxVolumes))
+		return
+	}
+	d.items(v, "[{name: data, path: /data}]", func(i int, item value) {
+		if item.Kind == yaml.ScalarNode {
+			d.refuse(item, "the volume is one text", "write "+volumeExample(item.Value))
+			return
+		}
+		var vol Volume
+		before := d.errs.count()
+		section(d, item, volumeFields(), &vol)
+		switch {
+		case item.Kind != yaml.MappingNode || d.errs.count() > before:
+			return
+		case vol.Name == "" && vol.HostPath == "":
+			d.refuse(item, "the volume has neither name nor host_path", "write name for a volume that Berth keeps")
+			return
+		case vol.Name != "" && vol.HostPath != "":
+			d.refuse(item, "the volume has both name and host_path", "keep one")
+			return
+		case slices.ContainsFunc(s.Volumes, func(o Volume) bool { return o.Path == vol.Path }):
+			d.refuse(item, "two volumes are mounted at "+vol.Path, "give each a path of its own")
+			return
+		}
+		s.Volumes = append(s.Volumes, vol)
+		d.at[volumePath(s.path, vol.Path)] = item.position()
+	})
+	slices.SortFunc(s.Volumes, func(a, b Volume) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// volumePath is a path at which no key can be: it leads to a volume by where it
+// is mounted.
+func volumePath(service, mount string) string { return service + ".volumes[" + mount }
+
+// volumeExample turns data:/data:ro into a map.
+func volumeExample(text string) string {
+	parts := strings.Split(text, ":")
+	if len(parts) < 2 || len(parts) > 3 || len(text) > maxQuoted || strings.ContainsFunc(text, isControl) {
+		return "{name: data, path: /data}"
+	}
+	key, readOnly := "name", ""
+	if strings.ContainsAny(parts[0], "/.") {
+		key = "host_path"
+	}
+	if len(parts) == 3 && parts[2] == "ro" {
+		readOnly = ", read_only: true"
+	}
+	return fmt.Sprintf("{%s: %s, path: %s%s}", key, parts[0], parts[1], readOnly)
+}
