@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"time"
 )
@@ -12,6 +13,9 @@ type Key struct{ Kind, Name string }
 
 // String is the key's wire form, kind and name joined by a slash.
 func (k Key) String() string { return k.Kind + "/" + k.Name }
+
+// LogValue logs a key in its wire form.
+func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
 // ParseKey is the inverse of [Key.String].
 func ParseKey(s string) (Key, error) {
@@ -73,6 +77,8 @@ const ConditionReady = "Ready"
 
 // ConditionStore persists conditions. The engine calls it only when something
 // but the transition time changed; an error is logged and never fails a pass.
+// The conditions given are all that the controller has: others of the same
+// controller no longer hold.
 type ConditionStore interface {
 	GetConditions(ctx context.Context, controllerName string) ([]Condition, error)
 	UpsertConditions(ctx context.Context, controllerName string, conditions []Condition) error

@@ -1,0 +1,77 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+)
+
+// Subscribe follows a stream of events until the stream or ctx ends. It calls
+// ready once the stream is established, so that from then on no event is missed,
+// and emit with the key of each event. Neither blocks.
+type Subscribe func(ctx context.Context, ready func(), emit func(Key)) error
+
+var errStreamEnded = errors.New("the stream ended")
+
+// Watch keeps a subscription alive until ctx ends. Each event is a
+// [Engine.Kick]. Whenever the subscription was established, also for the first
+// time, resync is called, as events may have been missed before: subscribe
+// first, then list. nil means [Engine.Resync]. A subscription that ends, with or
+// without an error, is made again after a wait as Config.Backoff says, which
+// starts anew once a subscription has lived for Backoff.Ceiling.
+//
+// name says in the log what is watched. Watch returns when ctx has ended and
+// subscribe has returned.
+func (e *Engine) Watch(ctx context.Context, name string, subscribe Subscribe, resync func()) {
+	if resync == nil {
+		resync = e.Resync
+	}
+	for failures := 1; ; failures++ {
+		lived, err := e.subscribe(ctx, subscribe, resync)
+		if ctx.Err() != nil {
+			return
+		}
+		if lived >= e.cfg.Backoff.Ceiling {
+			failures = 1
+		}
+		wait := e.cfg.Backoff.Delay(failures)
+		e.log.Warn("a subscription ended", "watch", name, "lived", lived, "again_in", wait, "err", err)
+		if !sleep(ctx, wait) {
+			return
+		}
+	}
+}
+
+// subscribe makes one subscription and returns how long it was established.
+func (e *Engine) subscribe(ctx context.Context, subscribe Subscribe, resync func()) (time.Duration, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // what the subscription left behind ends with it
+	var since atomic.Int64
+	err := guard(func() error {
+		return subscribe(ctx, func() {
+			if since.CompareAndSwap(0, int64(e.clock())) {
+				resync()
+			}
+		}, e.Kick)
+	})
+	if err == nil {
+		err = errStreamEnded
+	}
+	if since.Load() == 0 {
+		return 0, err
+	}
+	return e.clock() - time.Duration(since.Load()), err
+}
+
+// sleep waits and returns false when ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
