@@ -1,0 +1,112 @@
+package dockertest_test
+
+import (
+	"context"
+	"net/netip"
+	"runtime"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/docker/dockertest"
+)
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func TestTheSimulatedEngineConforms(t *testing.T) {
+	dockertest.RunSuite(t, func(t testing.TB) dockertest.Fixture {
+		clock := dockertest.NewClock(epoch)
+		e := dockertest.New(clock)
+		t.Cleanup(e.Close)
+		fx := fixture(e)
+		fx.Wait = func(cond func() bool) bool { return waitVirtual(t.Context(), clock, cond) }
+		return fx
+	})
+}
+
+func TestTheSimulatedEngineConformsOnTheWallClock(t *testing.T) {
+	for _, c := range dockertest.SuiteCases() {
+		t.Run(c.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := dockertest.New(dockertest.NewWallClock())
+				defer e.Close()
+				fx := fixture(e)
+				fx.Wait = waitWall
+				c.Run(t, fx)
+			})
+		})
+	}
+}
+
+// waitVirtual advances the clock and lets other goroutines see it; past the
+// virtual bound it only waits for them.
+func waitVirtual(ctx context.Context, clock *dockertest.Clock, cond func() bool) bool {
+	limit := clock.Now().Add(2 * time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	for !cond() {
+		if ctx.Err() != nil {
+			return false
+		}
+		if clock.Now().Before(limit) {
+			clock.Advance(10 * time.Millisecond)
+		}
+		runtime.Gosched()
+	}
+	return true
+}
+
+// waitWall polls on the time of a synctest bubble.
+func waitWall(cond func() bool) bool {
+	limit := time.Now().Add(2 * time.Minute)
+	for !cond() {
+		if time.Now().After(limit) {
+			return false
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	return true
+}
+
+func fixture(e *dockertest.Engine) dockertest.Fixture {
+	e.AddImage("sleep:1", docker.Image{}, dockertest.Behaviour{PerRun: func(r dockertest.Run) dockertest.Behaviour {
+		if len(r.Spec.Entrypoint) > 0 {
+			return dockertest.Behaviour{StartError: "exec " + r.Spec.Entrypoint[0] + ": no such file or directory"}
+		}
+		return dockertest.Behaviour{}
+	}})
+	e.AddImage("exit:1", docker.Image{}, dockertest.Behaviour{PerRun: func(r dockertest.Run) dockertest.Behaviour {
+		code := 0
+		for _, v := range r.Spec.Env {
+			if v.Name == "EXIT_CODE" {
+				code, _ = strconv.Atoi(v.Value)
+			}
+		}
+		return dockertest.Behaviour{Exit: &dockertest.Exit{After: 20 * time.Millisecond, Code: code}}
+	}})
+	var log []dockertest.LogAt
+	for i, l := range dockertest.SuiteLog() {
+		log = append(log, dockertest.LogAt{After: time.Duration(i) * time.Millisecond, Stream: l.Stream, Text: l.Text})
+	}
+	e.AddImage("logs:1", docker.Image{}, dockertest.Behaviour{Log: log})
+	e.AddImage("stubborn:1", docker.Image{}, dockertest.Behaviour{IgnoreTerm: true})
+	e.AddImage("oom:1", docker.Image{}, dockertest.Behaviour{Exit: &dockertest.Exit{After: 50 * time.Millisecond, OOM: true}})
+	auth := docker.RegistryAuth{Username: "u", Password: "secret"}
+	e.AddRemote("registry.test/app:1", dockertest.Remote{Time: time.Second})
+	e.AddRemote("registry.test/private:1", dockertest.Remote{Auth: &auth})
+
+	subnet, port := 0, 20000
+	return dockertest.Fixture{
+		Runtime: e, Prefix: "conform",
+		Subnet: func() netip.Prefix {
+			subnet++
+			return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 99, byte(subnet), 0}), 24)
+		},
+		ImageSleep: "sleep:1", ImageExit: "exit:1", ImageLogs: "logs:1", ImageStubborn: "stubborn:1", ImageOOM: "oom:1",
+		HostPort:     func() int { port++; return port },
+		UnknownImage: "registry.test/none:1", PullImage: "registry.test/app:1",
+		PrivateImage: "registry.test/private:1", PrivateAuth: auth,
+	}
+}
