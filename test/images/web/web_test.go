@@ -71,6 +71,22 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+func TestEchoGivesTheWholeBodyBack(t *testing.T) {
+	url, _, _ := serving(t, nil)
+	for _, size := range []int{0, 1024, 1 << 20} {
+		sent := strings.Repeat("e", size)
+		resp, err := http.Post(url+"/echo", "text/plain", strings.NewReader(sent))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || string(body) != sent || resp.Header.Get("Content-Type") != "text/plain" {
+			t.Errorf("of %d bytes %d came back as %s, %v", size, len(body), resp.Header.Get("Content-Type"), err)
+		}
+	}
+}
+
 func TestDataSurvivesInItsDirectory(t *testing.T) {
 	dir := t.TempDir()
 	url, _, _ := serving(t, map[string]string{"DATA_DIR": dir})

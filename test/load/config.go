@@ -1,0 +1,51 @@
+package load
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Bounds on how long an answer may take. The first is longer than the longest
+// time that the data plane holds a request by default.
+const (
+	answerTimeout = 30 * time.Second
+	slowTimeout   = 60 * time.Second
+	// silence is how long an event stream or a WebSocket may say nothing; the
+	// server is asked to speak every tenth of a second.
+	silence = 15 * time.Second
+	// pauseAfterFailure keeps a client that cannot connect from flooding.
+	pauseAfterFailure = 100 * time.Millisecond
+)
+
+// Config says what traffic to make.
+type Config struct {
+	Addr string // host:port to dial
+	Host string // the name to ask for, and the Host header
+
+	Rate    int           // plain requests a second; every fifth is a POST
+	Slow    int           // clients that always have a slow request open
+	SlowFor time.Duration // how long the server shall take for one; 0 means 5 s
+	Streams int           // event streams
+	Sockets int           // WebSockets
+
+	// FirstAnswer, when set, is called once, after the first plain request
+	// that was answered well.
+	FirstAnswer func()
+}
+
+// transport dials the configured address whatever the URL says.
+func (c Config) transport() *http.Transport {
+	return &http.Transport{
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			d := net.Dialer{Timeout: 10 * time.Second}
+			return d.DialContext(ctx, network, c.Addr)
+		},
+		MaxIdleConnsPerHost: 1000,
+		IdleConnTimeout:     90 * time.Second,
+		DisableCompression:  true,
+	}
+}
+
+func (c Config) url(path string) string { return "http://" + c.Host + path }
