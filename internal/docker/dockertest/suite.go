@@ -25,17 +25,18 @@ type Fixture struct {
 	// did within a bound of the fixture's.
 	Wait func(cond func() bool) bool
 
-	// ImageSleep runs until SIGTERM and then exits 0. Its entrypoint may be
-	// replaced by one that does not exist.
-	ImageSleep string
-	// ImageExit exits at once with the code in its variable EXIT_CODE.
-	ImageExit string
-	// ImageLogs prints SuiteLog, then runs until SIGTERM and exits 0.
-	ImageLogs string
-	// ImageStubborn runs and ignores SIGTERM. Optional.
-	ImageStubborn string
-	// ImageOOM takes more memory than SuiteOOMLimit, at once. Optional.
-	ImageOOM string
+	// Sleep runs until SIGTERM and then exits 0. Its entrypoint may be replaced
+	// by one that does not exist.
+	Sleep Program
+	// Exit exits with the code, at once.
+	Exit func(code int) Program
+	// Logs prints SuiteLog, then runs until SIGTERM and exits 0. It may print
+	// more once it is told to stop.
+	Logs Program
+	// Stubborn runs and ignores SIGTERM. Optional.
+	Stubborn Program
+	// OOM takes more memory than SuiteOOMLimit, at once. Optional.
+	OOM Program
 
 	// HostPort returns a TCP port of 127.0.0.1 that is free. Optional.
 	HostPort func() int
@@ -48,10 +49,18 @@ type Fixture struct {
 	PrivateAuth  docker.RegistryAuth
 }
 
-// SuiteOOMLimit is the memory limit given to ImageOOM, in bytes.
+// Program is what a container of the suite runs: an image that is on the
+// engine, and the command and environment that make it behave.
+type Program struct {
+	Image   string
+	Command []string
+	Env     []docker.EnvVar
+}
+
+// SuiteOOMLimit is the memory limit given to Fixture.OOM, in bytes.
 const SuiteOOMLimit = 32 << 20
 
-// SuiteLog is what ImageLogs prints, in this order, without pausing. The long
+// SuiteLog is what Fixture.Logs prints, in this order, without pausing. The long
 // line is cut by engines into frames of 16 KiB and must arrive whole.
 func SuiteLog() []docker.LogLine {
 	var out []docker.LogLine
@@ -137,11 +146,11 @@ func (s *suite) network(labels map[string]string) docker.NetworkSpec {
 }
 
 // spec returns the spec of a container on a fresh network, at its address .10.
-func (s *suite) spec(image string) docker.ContainerSpec {
+func (s *suite) spec(p Program) docker.ContainerSpec {
 	s.Helper()
 	n := s.network(nil)
 	return docker.ContainerSpec{
-		Name: s.name("c"), Image: image, Labels: map[string]string{s.Prefix: "yes"},
+		Name: s.name("c"), Image: p.Image, Command: p.Command, Env: p.Env, Labels: map[string]string{s.Prefix: "yes"},
 		Network: docker.NetworkAttachment{Network: n.Name, Address: nth(n.Subnet, 10)},
 	}
 }

@@ -30,14 +30,14 @@ var engineCases = []SuiteCase{
 		cancel()
 		_, err := s.Runtime.List(ctx, map[string]string{s.Prefix: ""})
 		s.wantErr(err, func(err error) bool { return errors.Is(err, context.Canceled) }, "list with a cancelled context")
-		_, err = s.Runtime.Create(ctx, docker.ContainerSpec{Name: s.name("c"), Image: s.ImageSleep})
+		_, err = s.Runtime.Create(ctx, docker.ContainerSpec{Name: s.name("c"), Image: s.Sleep.Image, Command: s.Sleep.Command, Env: s.Sleep.Env})
 		s.wantErr(err, func(err error) bool { return errors.Is(err, context.Canceled) }, "create with a cancelled context")
 	}},
 }
 
 var containerCases = []SuiteCase{
 	{"CreateRunsNothing", func(s *suite) {
-		spec := s.spec(s.ImageSleep)
+		spec := s.spec(s.Sleep)
 		st := s.inspect(s.create(spec))
 		if st.Status != docker.StatusCreated || st.Running() || !st.Full {
 			s.Fatalf("status %s, full %v", st.Status, st.Full)
@@ -47,7 +47,7 @@ var containerCases = []SuiteCase{
 		}
 	}},
 	{"CreateOfATakenNameIsAConflict", func(s *suite) {
-		spec := s.spec(s.ImageSleep)
+		spec := s.spec(s.Sleep)
 		id := s.create(spec)
 		_, err := s.Runtime.Create(s.ctx, spec)
 		s.wantErr(err, docker.IsConflict, "second create")
@@ -56,33 +56,33 @@ var containerCases = []SuiteCase{
 		}
 	}},
 	{"CreateWithoutTheImageIsImageNotFound", func(s *suite) {
-		spec := s.spec(s.Prefix + "/no-such-image:1")
+		spec := s.spec(Program{Image: s.Prefix + "/no-such-image:1"})
 		_, err := s.Runtime.Create(s.ctx, spec)
 		s.wantErr(err, docker.IsImageNotFound, "create")
 		_, err = s.Runtime.Inspect(s.ctx, spec.Name)
 		s.wantErr(err, docker.IsNotFound, "inspect what was refused")
 	}},
 	{"AMissingNetworkIsNotFoundAtStartAtTheLatest", func(s *suite) {
-		spec := s.spec(s.ImageSleep)
+		spec := s.spec(s.Sleep)
 		spec.Network.Network = s.name("no-net")
 		s.wantErr(s.createAndStart(spec), docker.IsNotFound, "create and start")
 	}},
 	{"CreateOfABadNameIsInvalid", func(s *suite) {
-		spec := s.spec(s.ImageSleep)
+		spec := s.spec(s.Sleep)
 		spec.Name = "not/a name"
 		_, err := s.Runtime.Create(s.ctx, spec)
 		s.wantErr(err, func(err error) bool { return errors.Is(err, docker.ErrInvalid) }, "create")
 	}},
 	{"TheImageIDOfAContainerIsTheEngines", func(s *suite) {
-		im, err := s.Runtime.Image(s.ctx, s.ImageSleep)
+		im, err := s.Runtime.Image(s.ctx, s.Sleep.Image)
 		s.must(err, "image")
-		spec := s.spec(im.ID)
+		spec := s.spec(Program{Image: im.ID, Command: s.Sleep.Command})
 		if st := s.inspect(s.create(spec)); st.ImageID != im.ID || st.Image != im.ID {
 			s.Fatalf("image id %s and reference %s, want %s", st.ImageID, st.Image, im.ID)
 		}
 	}},
 	{"StartRunsAndRepeatedStartSucceeds", func(s *suite) {
-		id := s.run(s.spec(s.ImageSleep))
+		id := s.run(s.spec(s.Sleep))
 		first := s.inspect(id)
 		if !first.Running() || first.Started.IsZero() {
 			s.Fatalf("status %s, started %v", first.Status, first.Started)
@@ -96,7 +96,7 @@ var containerCases = []SuiteCase{
 		s.wantErr(s.Runtime.Start(s.ctx, s.name("none")), docker.IsNotFound, "start")
 	}},
 	{"StartOfAnExitedContainerRunsItAgain", func(s *suite) {
-		id := s.run(s.spec(s.ImageSleep))
+		id := s.run(s.spec(s.Sleep))
 		first := s.inspect(id)
 		s.must(s.Runtime.Stop(s.ctx, id, 0), "stop")
 		s.must(s.Runtime.Start(s.ctx, id), "start")
@@ -105,7 +105,7 @@ var containerCases = []SuiteCase{
 		}
 	}},
 	{"AProcessThatCannotStartIsAnErrorAndSaysWhy", func(s *suite) {
-		spec := s.spec(s.ImageSleep)
+		spec := s.spec(s.Sleep)
 		spec.Entrypoint = []string{"/does-not-exist"}
 		id := s.create(spec)
 		if err := s.Runtime.Start(s.ctx, id); err == nil {
@@ -117,8 +117,7 @@ var containerCases = []SuiteCase{
 		s.must(s.Runtime.Remove(s.ctx, id), "remove")
 	}},
 	{"ExitCodeAndTimesAreReported", func(s *suite) {
-		spec := s.spec(s.ImageExit)
-		spec.Env = []docker.EnvVar{{Name: "EXIT_CODE", Value: "7"}}
+		spec := s.spec(s.Exit(7))
 		id := s.run(spec)
 		st := s.waitStatus(id, docker.StatusExited)
 		x := st.Exit
@@ -134,8 +133,8 @@ var containerCases = []SuiteCase{
 		}
 	}},
 	{"AnOOMKillIsReported", func(s *suite) {
-		s.need(s.ImageOOM != "", "image that runs out of memory")
-		spec := s.spec(s.ImageOOM)
+		s.need(s.OOM.Image != "", "program that runs out of memory")
+		spec := s.spec(s.OOM)
 		spec.Resources.MemoryBytes = SuiteOOMLimit
 		id := s.run(spec)
 		if x := s.waitStatus(id, docker.StatusExited).Exit; !x.OOMKilled || x.Code != 137 {
@@ -148,14 +147,14 @@ var containerCases = []SuiteCase{
 		s.wantErr(err, func(err error) bool { return !docker.IsImageNotFound(err) }, "inspect is about no image")
 	}},
 	{"RemoveOfARunningContainerIsAConflict", func(s *suite) {
-		id := s.run(s.spec(s.ImageSleep))
+		id := s.run(s.spec(s.Sleep))
 		s.wantErr(s.Runtime.Remove(s.ctx, id), docker.IsConflict, "remove")
 		if !s.inspect(id).Running() {
 			s.Fatal("the refused remove ended it")
 		}
 	}},
 	{"RemoveDeletesAndAMissingContainerIsRemoved", func(s *suite) {
-		spec := s.spec(s.ImageSleep)
+		spec := s.spec(s.Sleep)
 		id := s.run(spec)
 		s.must(s.Runtime.Stop(s.ctx, id, 0), "stop")
 		s.must(s.Runtime.Remove(s.ctx, id), "remove")
@@ -166,7 +165,7 @@ var containerCases = []SuiteCase{
 		s.create(spec) // the name is free
 	}},
 	{"UpdateChangesLimitsInPlace", func(s *suite) {
-		spec := s.spec(s.ImageSleep)
+		spec := s.spec(s.Sleep)
 		spec.Resources = docker.Resources{MemoryBytes: 64 << 20, NanoCPUs: 5e8}
 		id := s.run(spec)
 		before := s.inspect(id)
@@ -192,7 +191,7 @@ var containerCases = []SuiteCase{
 		var wg sync.WaitGroup
 		errs := make([]error, 4)
 		for i := range errs {
-			spec := docker.ContainerSpec{Name: s.name("c"), Image: s.ImageSleep, Labels: map[string]string{s.Prefix: "yes"},
+			spec := docker.ContainerSpec{Name: s.name("c"), Image: s.Sleep.Image, Command: s.Sleep.Command, Env: s.Sleep.Env, Labels: map[string]string{s.Prefix: "yes"},
 				Network: docker.NetworkAttachment{Network: n.Name, Address: nth(n.Subnet, 20+i)}}
 			id := s.create(spec)
 			wg.Go(func() {

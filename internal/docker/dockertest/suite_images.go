@@ -10,7 +10,7 @@ import (
 
 var imageCases = []SuiteCase{
 	{"ImageIsIdentifiedByReferenceAndByID", func(s *suite) {
-		byRef, err := s.Runtime.Image(s.ctx, s.ImageSleep)
+		byRef, err := s.Runtime.Image(s.ctx, s.Sleep.Image)
 		s.must(err, "image by reference")
 		info, err := s.Runtime.Info(s.ctx)
 		s.must(err, "info")

@@ -13,7 +13,7 @@ var listCases = []SuiteCase{
 		one := map[string]string{s.Prefix: "a", s.Prefix + ".role": "web"}
 		two := map[string]string{s.Prefix: "b", s.Prefix + ".role": "web"}
 		newC := func(labels map[string]string, host int) string {
-			return s.create(docker.ContainerSpec{Name: s.name("c"), Image: s.ImageSleep, Labels: labels,
+			return s.create(docker.ContainerSpec{Name: s.name("c"), Image: s.Sleep.Image, Command: s.Sleep.Command, Env: s.Sleep.Env, Labels: labels,
 				Network: docker.NetworkAttachment{Network: n.Name, Address: nth(n.Subnet, host)}})
 		}
 		created, running, stopped := newC(one, 10), newC(one, 11), newC(two, 12)
@@ -42,7 +42,7 @@ var listCases = []SuiteCase{
 	}},
 	{"ListAgreesWithInspect", func(s *suite) {
 		vol := s.volume(nil)
-		spec := s.spec(s.ImageSleep)
+		spec := s.spec(s.Sleep)
 		spec.Mounts = []docker.Mount{{Volume: vol, Path: "/data"}}
 		id := s.run(spec)
 		list, err := s.Runtime.List(s.ctx, spec.Labels)
@@ -66,7 +66,7 @@ var listCases = []SuiteCase{
 		}
 	}},
 	{"AListedStateBelongsToItsCaller", func(s *suite) {
-		spec := s.spec(s.ImageSleep)
+		spec := s.spec(s.Sleep)
 		id := s.create(spec)
 		st := s.inspect(id)
 		st.Labels[s.Prefix] = "changed"
@@ -104,7 +104,7 @@ var volumeCases = []SuiteCase{
 	}},
 	{"AVolumeInUseIsNotRemoved", func(s *suite) {
 		name := s.volume(nil)
-		spec := s.spec(s.ImageSleep)
+		spec := s.spec(s.Sleep)
 		spec.Mounts = []docker.Mount{{Volume: name, Path: "/data"}}
 		id := s.create(spec)
 		s.wantErr(s.Runtime.RemoveVolume(s.ctx, name), docker.IsConflict, "remove volume")

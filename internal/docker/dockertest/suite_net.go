@@ -11,7 +11,7 @@ import (
 
 var addressCases = []SuiteCase{
 	{"AnAssignedAddressIsReportedBeforeAndAfterTheStart", func(s *suite) {
-		spec := s.spec(s.ImageSleep)
+		spec := s.spec(s.Sleep)
 		id := s.create(spec)
 		for _, when := range []string{"created", "running", "stopped"} {
 			switch when {
@@ -32,7 +32,7 @@ var addressCases = []SuiteCase{
 		}
 	}},
 	{"AnAddressInUseIsRefusedAndFreedByAStop", func(s *suite) {
-		first := s.spec(s.ImageSleep)
+		first := s.spec(s.Sleep)
 		id := s.run(first)
 		second := first
 		second.Name = s.name("c")
@@ -43,7 +43,7 @@ var addressCases = []SuiteCase{
 		s.run(second)
 	}},
 	{"AnAddressOutsideTheSubnetIsRefused", func(s *suite) {
-		spec := s.spec(s.ImageSleep)
+		spec := s.spec(s.Sleep)
 		spec.Network.Address = nth(s.Subnet(), 10)
 		if err := s.createAndStart(spec); err == nil {
 			s.Fatal("it started")
@@ -53,7 +53,7 @@ var addressCases = []SuiteCase{
 
 var portCases = []SuiteCase{
 	{"APublishedPortIsReported", func(s *suite) {
-		spec := s.spec(s.ImageSleep)
+		spec := s.spec(s.Sleep)
 		spec.Ports = []docker.PortBinding{{HostIP: "127.0.0.1", HostPort: 0, ContainerPort: 8080, Protocol: "tcp"}}
 		st := s.inspect(s.run(spec))
 		if len(st.Ports) != 1 || st.Ports[0].HostPort == 0 || st.Ports[0].ContainerPort != 8080 || st.Ports[0].HostIP != "127.0.0.1" || st.Ports[0].Protocol != "tcp" {
@@ -62,10 +62,10 @@ var portCases = []SuiteCase{
 	}},
 	{"APublishedPortInUseIsRefused", func(s *suite) {
 		s.need(s.HostPort != nil, "free host port")
-		first := s.spec(s.ImageSleep)
+		first := s.spec(s.Sleep)
 		first.Ports = []docker.PortBinding{{HostIP: "127.0.0.1", HostPort: s.HostPort(), ContainerPort: 8080, Protocol: "tcp"}}
 		id := s.run(first)
-		second := s.spec(s.ImageSleep)
+		second := s.spec(s.Sleep)
 		second.Ports = first.Ports
 		other := s.create(second)
 		err := s.Runtime.Start(s.ctx, other)
@@ -100,7 +100,7 @@ var networkCases = []SuiteCase{
 		}
 	}},
 	{"RunningContainersAreAttached", func(s *suite) {
-		spec := s.spec(s.ImageSleep)
+		spec := s.spec(s.Sleep)
 		id := s.run(spec)
 		n := s.findNetwork(spec.Network.Network, nil)
 		want := docker.NetworkMember{ContainerID: id, Name: spec.Name, Address: spec.Network.Address}
@@ -129,7 +129,7 @@ var networkCases = []SuiteCase{
 		s.wantErr(err, func(err error) bool { return errors.Is(err, docker.ErrSubnetOverlap) }, "overlapping network")
 	}},
 	{"ANetworkInUseIsNotRemoved", func(s *suite) {
-		spec := s.spec(s.ImageSleep)
+		spec := s.spec(s.Sleep)
 		id := s.run(spec)
 		s.wantErr(s.Runtime.RemoveNetwork(s.ctx, spec.Network.Network), docker.IsConflict, "remove network")
 		s.must(s.Runtime.Stop(s.ctx, id, 0), "stop")
@@ -142,7 +142,7 @@ var networkCases = []SuiteCase{
 		id, err := s.Runtime.CreateNetwork(s.ctx, spec)
 		s.must(err, "create network")
 		s.cleanup(func(ctx context.Context) { _ = s.Runtime.RemoveNetwork(ctx, id) })
-		c := docker.ContainerSpec{Name: s.name("c"), Image: s.ImageSleep, Network: docker.NetworkAttachment{Network: id, Address: nth(spec.Subnet, 10)}}
+		c := docker.ContainerSpec{Name: s.name("c"), Image: s.Sleep.Image, Command: s.Sleep.Command, Env: s.Sleep.Env, Network: docker.NetworkAttachment{Network: id, Address: nth(spec.Subnet, 10)}}
 		st := s.inspect(s.run(c))
 		if !slices.Equal(st.Networks, []string{spec.Name}) || st.Address != c.Network.Address {
 			s.Fatalf("on %v at %v", st.Networks, st.Address)

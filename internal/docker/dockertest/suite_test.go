@@ -78,12 +78,7 @@ func fixture(e *dockertest.Engine) dockertest.Fixture {
 		return dockertest.Behaviour{}
 	}})
 	e.AddImage("exit:1", docker.Image{}, dockertest.Behaviour{PerRun: func(r dockertest.Run) dockertest.Behaviour {
-		code := 0
-		for _, v := range r.Spec.Env {
-			if v.Name == "EXIT_CODE" {
-				code, _ = strconv.Atoi(v.Value)
-			}
-		}
+		code, _ := strconv.Atoi(r.Spec.Command[0])
 		return dockertest.Behaviour{Exit: &dockertest.Exit{After: 20 * time.Millisecond, Code: code}}
 	}})
 	var log []dockertest.LogAt
@@ -104,7 +99,11 @@ func fixture(e *dockertest.Engine) dockertest.Fixture {
 			subnet++
 			return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 99, byte(subnet), 0}), 24)
 		},
-		ImageSleep: "sleep:1", ImageExit: "exit:1", ImageLogs: "logs:1", ImageStubborn: "stubborn:1", ImageOOM: "oom:1",
+		Sleep: dockertest.Program{Image: "sleep:1"}, Logs: dockertest.Program{Image: "logs:1"},
+		Exit: func(code int) dockertest.Program {
+			return dockertest.Program{Image: "exit:1", Command: []string{strconv.Itoa(code)}}
+		},
+		Stubborn: dockertest.Program{Image: "stubborn:1"}, OOM: dockertest.Program{Image: "oom:1"},
 		HostPort:     func() int { port++; return port },
 		UnknownImage: "registry.test/none:1", PullImage: "registry.test/app:1",
 		PrivateImage: "registry.test/private:1", PrivateAuth: auth,
