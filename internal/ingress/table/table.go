@@ -48,10 +48,11 @@ type Route struct {
 	Hosts   []string `json:"hosts"`   // lower case, without a port
 	Path    string   `json:"path"`    // prefix, "/" for all; the longest wins
 	Targets []Target `json:"targets"` // none: requests are held
-	// HoldTimeout bounds how long a request waits for a target that takes it.
+	// HoldTimeout bounds how long a request waits for a target that takes it;
+	// 0: it is not held but answered 503 at once.
 	HoldTimeout time.Duration `json:"hold_timeout"`
 	// DrainTimeout bounds how long what is in flight on a removed target may
-	// go on before the data plane ends it.
+	// go on before the data plane ends it; 0: it is ended at once.
 	DrainTimeout time.Duration `json:"drain_timeout"`
 	MaxBodyBytes int64         `json:"max_body_bytes"` // 0: the data plane's default
 }

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"strings"
+
+	"github.com/berth-cloud/berth/internal/ingress/process"
+)
+
+func ingress(ctx context.Context, args []string, stderr io.Writer) int {
+	o, level, err := ingressFlags(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitOK
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(stderr, "berth-node ingress: %v\n", err)
+		return exitUsage
+	}
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
+	if o.BootID, err = process.BootID(); err != nil {
+		log.Warn("stored routes are held until their owner pushes them again", "error", err)
+	}
+	if err := process.Run(ctx, log, o); err != nil {
+		_, _ = fmt.Fprintf(stderr, "berth-node ingress: %v\n", err)
+		return exitError
+	}
+	return exitOK
+}
+
+func ingressFlags(args []string, stderr io.Writer) (process.Options, slog.Level, error) {
+	o := process.Options{Build: build()}
+	var level slog.Level
+	f := flag.NewFlagSet("berth-node ingress", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.StringVar(&o.Dir, "dir", "", "`directory` for the stored routes and the lock (required)")
+	http := f.String("http", "", "`addresses` to serve HTTP on, separated by commas (required), :80 for example")
+	f.StringVar(&o.Control, "control", "", "`path` of the Unix socket for the control plane (required)")
+	proxies := f.String("trusted-proxies", "", "`CIDRs` of proxies in front whose X-Forwarded-* and X-Request-Id are believed")
+	f.DurationVar(&o.StopTimeout, "stop-timeout", process.DefaultStopTimeout, "how long requests may go on after SIGTERM")
+	f.TextVar(&level, "log-level", slog.LevelInfo, "debug, info, warn or error")
+	if err := f.Parse(args); err != nil {
+		return o, level, err
+	}
+	if f.NArg() > 0 {
+		return o, level, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	for name, value := range map[string]string{"dir": o.Dir, "http": *http, "control": o.Control} {
+		if value == "" {
+			return o, level, fmt.Errorf("--%s is required", name)
+		}
+	}
+	o.HTTP = splitList(*http)
+	var err error
+	o.Proxy.TrustedProxies, err = parsePrefixes(*proxies)
+	return o, level, err
+}
+
+func splitList(s string) []string {
+	var out []string
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+func parsePrefixes(s string) ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, part := range splitList(s) {
+		if p, err := netip.ParsePrefix(part); err == nil {
+			out = append(out, p.Masked())
+			continue
+		}
+		a, err := netip.ParseAddr(part)
+		if err != nil {
+			return nil, fmt.Errorf("--trusted-proxies: %q is neither an address nor a CIDR such as 10.0.0.0/8", part)
+		}
+		out = append(out, netip.PrefixFrom(a, a.BitLen()))
+	}
+	return out, nil
+}

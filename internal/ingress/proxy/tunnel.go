@@ -1,0 +1,7 @@
+package proxy
+
+import "net/http"
+
+func (x *exchange) upgrade(res *http.Response) error {
+	return x.headFailed(errInformational)
+}
