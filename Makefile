@@ -7,7 +7,7 @@ SHELL := /bin/bash
 
 GO ?= go
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -s -w -X github.com/berth-cloud/berth/internal/version.Version=$(VERSION)
+LDFLAGS := -s -w -X main.version=$(VERSION)
 BINARIES := berth berthd berth-node
 
 # TEST narrows `make test` to some packages: make test TEST=./internal/spec/...

@@ -1,27 +1,34 @@
+# shellcheck shell=bash disable=SC2034
 # Shared by the scripts beside it. Source it; it does nothing by itself but
 # change to the top of the checkout.
 
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 # Where a Berth started by `make up` lives. Override them to run a second one.
 BERTH_DATA_DIR=${BERTH_DATA_DIR:-/var/lib/berth}
 BERTH_RUN_DIR=${BERTH_RUN_DIR:-/run/berth}
 BERTH_LOG_DIR=${BERTH_LOG_DIR:-/var/log/berth}
+# The address that the data plane listens on; its port is found.
+BERTH_LISTEN=${BERTH_LISTEN:-127.0.0.1}
+# The command line reads this one.
+export BERTH_SOCKET=${BERTH_SOCKET:-$BERTH_RUN_DIR/berth.sock}
 DOCKER_SOCKET=${DOCKER_SOCKET:-/var/run/docker.sock}
 
 # Everything that is built to help build is cached here, outside the checkout.
-BERTH_CACHE_DIR=${XDG_CACHE_HOME:-$HOME/.cache}/berth
+BERTH_CACHE_DIR=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/berth
 
 step() { printf '%s: %s\n' "$(basename "$0")" "$*"; }
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
-# alive PIDFILE COMMAND says whether the process that wrote PIDFILE still runs
-# and still is COMMAND. A pid that now belongs to another program is not alive.
+# alive PIDFILE COMMAND [ARGUMENT] says whether the process that wrote PIDFILE
+# still runs and still is COMMAND, called with ARGUMENT among others. A pid that
+# now belongs to another program is not alive.
 alive() {
 	local pid
 	pid=$(cat "$1" 2>/dev/null) || return 1
 	[[ $pid =~ ^[0-9]+$ ]] || return 1
 	[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$2" ] || return 1
+	[ $# -lt 3 ] || has_argument "$pid" "$3" || return 1
 	# A zombie has ended; only its parent has not looked yet.
 	! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status" 2>/dev/null
 }
@@ -52,4 +59,59 @@ start_daemon() {
 	) &
 	STARTED_PID=$!
 	disown
+}
+
+# has_argument PID ARGUMENT says whether a process was called with an argument.
+has_argument() { tr '\0' '\n' <"/proc/$1/cmdline" 2>/dev/null | grep -qxF -- "$2"; }
+
+# stop_process PIDFILE COMMAND [ARGUMENT] asks the process to end and kills it if
+# it does not. A pid that has become another program's is left alone.
+stop_process() {
+	local pid
+	alive "$@" || return 0
+	pid=$(cat "$1")
+	kill -TERM "$pid" 2>/dev/null || true
+	if ! wait_until 40 not alive "$@"; then
+		step "$2 ($pid) takes no notice of SIGTERM; killing it"
+		kill -KILL "$pid" 2>/dev/null || true
+		wait_until 10 not alive "$@" || return 1
+	fi
+	rm -f "$1"
+}
+
+not() { ! "$@"; }
+
+readonly SERVER=("$BERTH_RUN_DIR/berthd.pid" berthd "$BERTH_DATA_DIR")
+server_alive() { alive "${SERVER[@]}"; }
+stop_server() { stop_process "${SERVER[@]}" || die "the control plane does not stop; its process is $(cat "${SERVER[0]}")"; }
+
+# data_plane_pids lists the data plane's processes of this Berth: whoever starts
+# them, they are called with a path in our data or run directory.
+data_plane_pids() {
+	local dir pid
+	for dir in /proc/[0-9]*; do
+		pid=${dir#/proc/}
+		[ "$(cat "$dir/comm" 2>/dev/null)" = berth-node ] || continue
+		if tr '\0' '\n' <"$dir/cmdline" 2>/dev/null | sed 's/^--[a-z-]*=//' |
+			grep -qE -- "^($BERTH_DATA_DIR|$BERTH_RUN_DIR)(/|\$)"; then
+			echo "$pid"
+		fi
+	done
+}
+
+# stop_data_plane ends them; they let requests in flight finish.
+stop_data_plane() {
+	local pids
+	pids=$(data_plane_pids)
+	[ -n "$pids" ] || return 0
+	step "stopping the data plane"
+	# shellcheck disable=SC2086 # one argument each
+	kill -TERM $pids 2>/dev/null || true
+	no_data_plane() { [ -z "$(data_plane_pids)" ]; }
+	if ! wait_until 60 no_data_plane; then
+		step "the data plane takes no notice of SIGTERM; killing it"
+		pids=$(data_plane_pids)
+		# shellcheck disable=SC2086
+		[ -z "$pids" ] || kill -KILL $pids 2>/dev/null || true
+	fi
 }
