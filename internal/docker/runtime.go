@@ -18,12 +18,15 @@ type Runtime interface {
 
 	// Create makes a container and returns its id; nothing runs yet. An
 	// existing container of that name is ErrConflict, a missing image is
-	// ErrImageNotFound, a missing network ErrNotFound, an address in use
-	// ErrAddressInUse.
+	// ErrImageNotFound. A missing network is ErrNotFound, an address outside
+	// its subnets ErrInvalid and one in use ErrAddressInUse, but older engines
+	// say so only at Start. A volume that does not exist is made without
+	// labels: call EnsureVolume first.
 	Create(ctx context.Context, spec ContainerSpec) (string, error)
 	// Start starts a created or exited container. Starting a running one
 	// succeeds. A published port that is taken is ErrPortInUse, an address
-	// taken by another container ErrAddressInUse.
+	// taken by another container ErrAddressInUse, a missing network
+	// ErrNotFound, a program that cannot be executed ErrInvalid.
 	Start(ctx context.Context, container string) error
 	// Stop asks the container to end with its stop signal and kills it after
 	// grace (rounded up to whole seconds). Stopping a stopped one succeeds.
@@ -32,7 +35,8 @@ type Runtime interface {
 	// Remove deletes a container that is not running, with its anonymous
 	// volumes. A running one is ErrConflict; a missing one succeeds.
 	Remove(ctx context.Context, container string) error
-	// Update changes the restart policy or limits of a container in place.
+	// Update changes the restart policy or limits of a container in place. A
+	// limit of zero keeps the present one: engines cannot take a limit away.
 	Update(ctx context.Context, container string, change ContainerUpdate) error
 	// Inspect returns the full state of one container, or ErrNotFound.
 	Inspect(ctx context.Context, container string) (*ContainerState, error)
@@ -65,8 +69,10 @@ type Runtime interface {
 	// RemoveVolume deletes a volume; a missing one succeeds, one in use is ErrConflict.
 	RemoveVolume(ctx context.Context, name string) error
 
-	// CreateNetwork makes a bridge network with the given subnet. An existing
-	// one of that name is ErrConflict, an overlapping subnet ErrSubnetOverlap.
+	// CreateNetwork makes a bridge network with the given subnet, whose first
+	// address becomes the gateway. An existing one of that name is
+	// ErrConflict, a subnet that overlaps another network's ErrSubnetOverlap.
+	// Engines need not look at the host's routes; that is the caller's to do.
 	CreateNetwork(ctx context.Context, spec NetworkSpec) (string, error)
 	// ListNetworks returns every network of the engine when labels is empty,
 	// else those that carry them, with the containers attached.

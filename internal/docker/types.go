@@ -49,7 +49,8 @@ type ContainerSpec struct {
 	LogMaxMiB int // size of one log file; three are kept; 0 means 10
 }
 
-// EnvVar is one environment variable. The value may hold any byte but NUL.
+// EnvVar is one environment variable. The value may be any UTF-8 without NUL;
+// the engine's API cannot carry other bytes, and they are ErrInvalid.
 type EnvVar struct{ Name, Value string }
 
 // NetworkAttachment joins a container to one network at a fixed address.
@@ -61,7 +62,7 @@ type NetworkAttachment struct {
 
 // PortBinding publishes a container port on the host.
 type PortBinding struct {
-	HostIP        string // "127.0.0.1" or "0.0.0.0"
+	HostIP        string // "127.0.0.1" or "0.0.0.0"; none is ErrInvalid
 	HostPort      int    // 0 in a spec lets the engine choose
 	ContainerPort int
 	Protocol      string // "tcp" or "udp"
@@ -103,7 +104,9 @@ const (
 )
 
 // ContainerState is one container as observed. A state from Runtime.List has
-// Full false and lacks Exit, RestartCount, Restart, Started and Ports.
+// Full false and lacks Exit, RestartCount, Restart, Started, Ports and
+// Resources; its Image is the image id once the reference names another image,
+// and its Created is in whole seconds.
 type ContainerState struct {
 	ID      string
 	Name    string // without a leading slash

@@ -133,34 +133,35 @@ func TestCreateNamesWhatIsWrong(t *testing.T) {
 	taken := r.probe("taken", "wait")
 	r.create(taken)
 	for _, tc := range []struct {
-		name   string
-		change func(*docker.ContainerSpec)
-		want   error
+		name    string
+		change  func(*docker.ContainerSpec)
+		want    error
+		atStart bool // older engines notice it only then
 	}{
-		{"a name in use", func(s *docker.ContainerSpec) { s.Name = taken.Name }, docker.ErrConflict},
-		{"an unknown image", func(s *docker.ContainerSpec) { s.Image = "berth-test/none:1" }, docker.ErrImageNotFound},
-		{"a name that could begin an image id", func(s *docker.ContainerSpec) { s.Image = "0" }, docker.ErrImageNotFound},
-		{"an unknown network", func(s *docker.ContainerSpec) { s.Network.Network = r.prefix + "-none" }, docker.ErrNotFound},
-		{"an address outside the subnet", func(s *docker.ContainerSpec) { s.Network.Address = r.subnet.Addr().Prev() }, docker.ErrInvalid},
+		{"a name in use", func(s *docker.ContainerSpec) { s.Name = taken.Name }, docker.ErrConflict, false},
+		{"an unknown image", func(s *docker.ContainerSpec) { s.Image = "berth-test/none:1" }, docker.ErrImageNotFound, false},
+		{"a name that could begin an image id", func(s *docker.ContainerSpec) { s.Image = "0" }, docker.ErrImageNotFound, false},
+		{"an unknown network", func(s *docker.ContainerSpec) { s.Network.Network = r.prefix + "-none" }, docker.ErrNotFound, true},
+		{"an address outside the subnet", func(s *docker.ContainerSpec) { s.Network.Address = r.subnet.Addr().Prev() }, docker.ErrInvalid, true},
 		{"a bind of a path that does not exist", func(s *docker.ContainerSpec) {
 			s.Mounts = []docker.Mount{{HostPath: "/nonexistent/" + r.prefix, Path: "/x"}}
-		}, docker.ErrInvalid},
-		{"a mount of nothing", func(s *docker.ContainerSpec) { s.Mounts = []docker.Mount{{Path: "/x"}} }, docker.ErrInvalid},
-		{"a port without a host address", func(s *docker.ContainerSpec) { s.Ports = []docker.PortBinding{{ContainerPort: 80}} }, docker.ErrInvalid},
-		{"a NUL in a variable", func(s *docker.ContainerSpec) { s.Env = []docker.EnvVar{{Name: "A", Value: "\x00"}} }, docker.ErrInvalid},
-		{"bytes that are not UTF-8", func(s *docker.ContainerSpec) { s.Env = []docker.EnvVar{{Name: "A", Value: "\xff"}} }, docker.ErrInvalid},
+		}, docker.ErrInvalid, false},
+		{"a mount of nothing", func(s *docker.ContainerSpec) { s.Mounts = []docker.Mount{{Path: "/x"}} }, docker.ErrInvalid, false},
+		{"a port without a host address", func(s *docker.ContainerSpec) { s.Ports = []docker.PortBinding{{ContainerPort: 80}} }, docker.ErrInvalid, false},
+		{"a NUL in a variable", func(s *docker.ContainerSpec) { s.Env = []docker.EnvVar{{Name: "A", Value: "\x00"}} }, docker.ErrInvalid, false},
+		{"bytes that are not UTF-8", func(s *docker.ContainerSpec) { s.Env = []docker.EnvVar{{Name: "A", Value: "\xff"}} }, docker.ErrInvalid, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			spec := r.probe("wrong", "wait")
 			tc.change(&spec)
 			id, err := r.Create(r.ctx(), spec)
-			if err == nil {
+			if err == nil && tc.atStart {
 				err = r.Start(r.ctx(), id)
-				t.Logf("create succeeded; start: %v", err)
-				_ = r.Remove(r.ctx(), id)
-				t.Fail()
 			}
 			wantErr(t, err, tc.want)
+			if id != "" {
+				_ = r.Remove(r.ctx(), id)
+			}
 		})
 	}
 }

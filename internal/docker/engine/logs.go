@@ -25,11 +25,39 @@ const (
 )
 
 // Logs implements docker.Runtime.
+//
+// Engines before version 23 end a followed log a moment before its end, so
+// what they left out is read once more without following.
 func (c *Client) Logs(ctx context.Context, name string, opts docker.LogOptions, fn func(docker.LogLine) error) error {
 	what := "read log of container " + name
 	if err := c.negotiate(ctx); err != nil {
 		return c.failSlow(what, err)
 	}
+	if !opts.Follow {
+		return c.readLog(ctx, what, name, opts, fn)
+	}
+	var seen delivered
+	err := c.readLog(ctx, what, name, opts, func(line docker.LogLine) error {
+		seen.note(line)
+		return fn(line)
+	})
+	if err != nil {
+		return err
+	}
+	err = c.readLog(ctx, what, name, seen.rest(opts), func(line docker.LogLine) error {
+		if seen.covers(line) {
+			return nil
+		}
+		return fn(line)
+	})
+	if gone(err) {
+		return nil
+	}
+	return err
+}
+
+// readLog reads one answer of the engine to its end.
+func (c *Client) readLog(ctx context.Context, what, name string, opts docker.LogOptions, fn func(docker.LogLine) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	body, err := c.cli.ContainerLogs(ctx, name, logOptions(opts))
@@ -39,7 +67,7 @@ func (c *Client) Logs(ctx context.Context, name string, opts docker.LogOptions, 
 	defer body.Close()
 
 	var stopped error
-	err = readLog(body, func(line docker.LogLine) error {
+	err = readLog(body, !opts.Follow, func(line docker.LogLine) error {
 		stopped = fn(line)
 		return stopped
 	})
@@ -73,8 +101,9 @@ func logOptions(opts docker.LogOptions) client.ContainerLogsOptions {
 
 // readLog reads either form in which an engine sends a log. The first byte
 // tells which: a frame begins with the number of its stream, a raw log with a
-// digit of its first timestamp.
-func readLog(r io.Reader, fn func(docker.LogLine) error) error {
+// digit of its first timestamp. A line that is open at the end is delivered
+// only when complete says that nothing is missing.
+func readLog(r io.Reader, complete bool, fn func(docker.LogLine) error) error {
 	buffered := bufio.NewReaderSize(r, readBuffer)
 	first, err := buffered.Peek(1)
 	switch {
@@ -83,20 +112,23 @@ func readLog(r io.Reader, fn func(docker.LogLine) error) error {
 	case err != nil:
 		return err
 	case first[0] <= byte(stdcopy.Systemerr):
-		return readFrames(buffered, fn)
+		return readFrames(buffered, complete, fn)
 	}
-	return readRaw(buffered, fn)
+	return readRaw(buffered, complete, fn)
 }
 
 // readFrames reads the log of a container without a terminal: frames of two
 // streams, one log entry each.
-func readFrames(r *bufio.Reader, fn func(docker.LogLine) error) error {
+func readFrames(r *bufio.Reader, complete bool, fn func(docker.LogLine) error) error {
 	stdout := newAssembler(docker.Stdout, fn)
 	stderr := newAssembler(docker.Stderr, fn)
 	chunk := make([]byte, readBuffer)
 	var header [frameHeader]byte
 	for {
 		if _, err := io.ReadFull(r, header[:]); errors.Is(err, io.EOF) {
+			if !complete {
+				return nil
+			}
 			return errors.Join(stdout.end(), stderr.end())
 		} else if err != nil {
 			return err
@@ -138,7 +170,7 @@ func feedFrame(r *bufio.Reader, size int64, chunk []byte, out *assembler) error 
 }
 
 // readRaw reads the log of a container with a terminal: one stream, bare.
-func readRaw(r *bufio.Reader, fn func(docker.LogLine) error) error {
+func readRaw(r *bufio.Reader, complete bool, fn func(docker.LogLine) error) error {
 	out := newAssembler(docker.Stdout, fn)
 	out.terminal = true
 	chunk := make([]byte, readBuffer)
@@ -148,6 +180,9 @@ func readRaw(r *bufio.Reader, fn func(docker.LogLine) error) error {
 			return err
 		}
 		if errors.Is(err, io.EOF) {
+			if !complete {
+				return nil
+			}
 			return out.end()
 		} else if err != nil {
 			return err

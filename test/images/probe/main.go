@@ -14,6 +14,7 @@
 //	eat:MIB             hold this much memory, touched
 //	sleep:DURATION      wait
 //	listen:PORT         accept and answer HTTP 200 with the hostname from now on
+//	resolve:NAME        print the first IPv4 address of a name
 //	ignore              ignore the stop signals from now on
 //	wait                wait for a stop signal, print "stopping", go on
 //	exit:CODE           exit
@@ -22,6 +23,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -90,6 +92,8 @@ func perform(name, arg string, stop <-chan os.Signal) error {
 		return sleep(arg)
 	case "listen":
 		return listen(arg)
+	case "resolve":
+		return resolve(arg)
 	case "ignore":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
 	case "wait":
@@ -171,6 +175,16 @@ func eat(arg string) error {
 func sleep(arg string) error {
 	d, err := time.ParseDuration(arg)
 	time.Sleep(d)
+	return err
+}
+
+func resolve(name string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip4", name)
+	if err == nil {
+		fmt.Println(addrs[0])
+	}
 	return err
 }
 

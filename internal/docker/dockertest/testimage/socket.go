@@ -19,9 +19,13 @@ const (
 )
 
 // Socket returns the path of the engine's socket. Without an engine it skips
-// the test and says why, or fails it when EnvRequire is 1.
+// the test and says why, or fails it when EnvRequire is 1. A short run leaves
+// out what needs an engine.
 func Socket(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a Docker engine, and this is a short run")
+	}
 	path := strings.TrimPrefix(os.Getenv(EnvSocket), "unix://")
 	if path == "" {
 		path = defaultSocket
