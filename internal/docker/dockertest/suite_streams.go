@@ -28,8 +28,19 @@ var logCases = []SuiteCase{
 	{"TailReturnsTheLastLines", func(s *suite) {
 		id := s.logging()
 		all := s.logs(id, docker.LogOptions{})
-		if got := s.logs(id, docker.LogOptions{Tail: 3}); !slices.Equal(got, all[len(all)-3:]) {
-			s.Fatalf("tail of 3 gave %d lines: %.200v", len(got), got)
+		if got := s.logs(id, docker.LogOptions{Tail: 2}); !slices.Equal(got, all[len(all)-2:]) {
+			s.Fatalf("tail of 2 gave %d lines: %.200v", len(got), got)
+		}
+		if got := s.logs(id, docker.LogOptions{Tail: 1000}); !slices.Equal(got, all) {
+			s.Fatalf("tail of 1000 gave %d lines, want %d", len(got), len(all))
+		}
+	}},
+	// Engines count the frames of a long line as lines of the tail.
+	{"TailCountsLinesNotFrames", func(s *suite) {
+		id := s.logging()
+		all := s.logs(id, docker.LogOptions{})
+		if got := s.logs(id, docker.LogOptions{Tail: 4}); !slices.Equal(got, all[len(all)-4:]) {
+			s.Fatalf("tail of 4 gave %d lines: %.200v", len(got), got)
 		}
 	}},
 	{"SinceReturnsLinesFromThatInstantOn", func(s *suite) {
@@ -102,7 +113,7 @@ var logCases = []SuiteCase{
 	}},
 }
 
-// logging runs ImageLogs until everything is printed.
+// logging runs the Logs program until everything is printed.
 func (s *suite) logging() string {
 	s.Helper()
 	id := s.run(s.spec(s.Logs))
