@@ -1,10 +1,13 @@
 package dockertest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/berth-cloud/berth/internal/docker"
 )
@@ -37,8 +40,8 @@ func (e *Engine) create(spec docker.ContainerSpec) (string, error) {
 	if spec.Name == "" {
 		spec.Name = "unnamed-" + id[:8]
 	}
-	if !validName.MatchString(spec.Name) {
-		return "", fmt.Errorf("container name %q: %w", spec.Name, docker.ErrInvalid)
+	if err := checkSpec(spec); err != nil {
+		return "", err
 	}
 	if _, taken := e.byName[spec.Name]; taken {
 		return "", fmt.Errorf("container name %q is taken: %w", spec.Name, docker.ErrConflict)
@@ -65,6 +68,24 @@ func (e *Engine) create(spec docker.ContainerSpec) (string, error) {
 	e.record(c, DidCreate, ByCall)
 	e.emit(c, docker.EventCreate)
 	return id, nil
+}
+
+// checkSpec refuses what an engine or its API cannot take.
+func checkSpec(spec docker.ContainerSpec) error {
+	if !validName.MatchString(spec.Name) {
+		return fmt.Errorf("container name %q: %w", spec.Name, docker.ErrInvalid)
+	}
+	for _, v := range spec.Env {
+		if v.Name == "" || strings.ContainsAny(v.Name, "=\x00") || strings.Contains(v.Value, "\x00") || !utf8.ValidString(v.Name+v.Value) {
+			return fmt.Errorf("container %q: variable %q: %w", spec.Name, v.Name, docker.ErrInvalid)
+		}
+	}
+	for _, b := range spec.Ports {
+		if _, err := hostIP(b.HostIP); err != nil {
+			return fmt.Errorf("container %q: %w", spec.Name, err)
+		}
+	}
+	return nil
 }
 
 // Remove implements docker.Runtime.
@@ -102,11 +123,18 @@ func (e *Engine) Update(ctx context.Context, ref string, change docker.Container
 			c.policy = *change.Restart
 		}
 		if change.Resources != nil {
-			c.resources = *change.Resources
+			c.limit(*change.Resources)
 		}
 		e.record(c, DidUpdate, ByCall)
 		return nil
 	})
+}
+
+// limit changes limits as engines do: none can be taken away.
+func (c *container) limit(r docker.Resources) {
+	c.resources.MemoryBytes = cmp.Or(r.MemoryBytes, c.resources.MemoryBytes)
+	c.resources.NanoCPUs = cmp.Or(r.NanoCPUs, c.resources.NanoCPUs)
+	c.resources.PidsLimit = cmp.Or(r.PidsLimit, c.resources.PidsLimit)
 }
 
 // Start implements docker.Runtime.

@@ -177,6 +177,14 @@ func TestALieTellsOfTheWorldBeforeTheLastChange(t *testing.T) {
 	if got := list(w, dockertest.LieRunning); got[0].Status != docker.StatusRunning {
 		t.Errorf("stopped, listed %v", got)
 	}
+	w.Script(dockertest.Fault{Call: dockertest.CallInspect, Kind: dockertest.LieOnce, Lie: dockertest.LieRunning},
+		dockertest.Fault{Call: dockertest.CallInspect, Nth: 2, Kind: dockertest.LieOnce, Lie: dockertest.LieOmit})
+	if st := w.inspect("c0"); !st.Running() {
+		t.Errorf("stopped, inspected as %s", st.Status)
+	}
+	if _, err := w.Inspect(w.ctx, "c0"); !docker.IsNotFound(err) {
+		t.Errorf("stopped, inspect says %v", err)
+	}
 	if got := list(w, dockertest.LieOmit); len(got) != 0 {
 		t.Errorf("listed %v", got)
 	}
@@ -187,6 +195,10 @@ func TestALieTellsOfTheWorldBeforeTheLastChange(t *testing.T) {
 	w.Script(dockertest.Fault{Call: dockertest.CallInspect, Kind: dockertest.LieOnce})
 	if st := w.inspect("c0"); st.Status != docker.StatusExited || !st.Full {
 		t.Errorf("just removed, inspected as %+v", st)
+	}
+	w.Script(dockertest.Fault{Call: dockertest.CallInspect, Kind: dockertest.LieOnce, Lie: dockertest.LieRunning})
+	if _, err := w.Inspect(w.ctx, "c0"); !docker.IsNotFound(err) {
+		t.Errorf("removed, inspect says %v", err)
 	}
 	if got, err := w.List(w.ctx, nil); len(got) != 0 || err != nil {
 		t.Errorf("the lie was told twice: %v, %v", got, err)

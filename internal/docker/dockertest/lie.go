@@ -51,14 +51,15 @@ func (e *Engine) lieList(truth []docker.ContainerState, labels map[string]string
 			truth[i].Status = docker.StatusRunning
 		}
 	case LieStale:
-		return e.stale.undo(truth, labels)
+		return e.undo(truth, labels)
 	}
 	return truth
 }
 
 // undo takes the last change out of a list.
-func (v *staleView) undo(truth []docker.ContainerState, labels map[string]string) []docker.ContainerState {
-	old := v.before
+func (e *Engine) undo(truth []docker.ContainerState, labels map[string]string) []docker.ContainerState {
+	v := &e.stale
+	old := e.listed(v.before)
 	old.Full, old.Exit, old.RestartCount, old.Restart = false, docker.ExitState{}, 0, ""
 	old.Started, old.Ports, old.Resources = old.Exit.StartedAt, nil, docker.Resources{}
 	for i, s := range truth {

@@ -3,6 +3,7 @@ package dockertest
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
 )
@@ -53,7 +54,7 @@ func (e *Engine) List(ctx context.Context, labels map[string]string) (out []dock
 		found := e.labels.match(labels, e.byID)
 		out = make([]docker.ContainerState, 0, len(found))
 		for _, c := range found {
-			out = append(out, c.state())
+			out = append(out, e.listed(c.state()))
 		}
 		if f.lies() {
 			out = e.lieList(out, labels, f)
@@ -64,6 +65,15 @@ func (e *Engine) List(ctx context.Context, labels map[string]string) (out []dock
 		return nil, err
 	}
 	return out, nil
+}
+
+// listed gives a state what a list loses of it.
+func (e *Engine) listed(s docker.ContainerState) docker.ContainerState {
+	s.Created = s.Created.Truncate(time.Second)
+	if im := e.refs[normaliseRef(s.Image)]; im == nil || im.ID != s.ImageID {
+		s.Image = s.ImageID
+	}
+	return s
 }
 
 // Containers is the full state of every container in the order of creation,

@@ -101,9 +101,6 @@ func (t *portTable) holder(addr netip.AddrPort) (portHolder, bool) {
 }
 
 func hostIP(s string) (netip.Addr, error) {
-	if s == "" {
-		return netip.IPv4Unspecified(), nil
-	}
 	ip, err := netip.ParseAddr(s)
 	if err != nil {
 		return ip, fmt.Errorf("host address %q: %w", s, docker.ErrInvalid)

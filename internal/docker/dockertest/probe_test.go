@@ -98,3 +98,24 @@ func TestAHostPortOfAnotherProcessIsInUse(t *testing.T) {
 	release()
 	w.must(w.Start(w.ctx, "web"))
 }
+
+func TestAHostRouteForbidsASubnet(t *testing.T) {
+	w := newWorld(t)
+	w.AddHostRoute(netip.MustParsePrefix("10.9.0.0/16"))
+	_, err := w.CreateNetwork(w.ctx, docker.NetworkSpec{Name: "net", Subnet: netip.MustParsePrefix("10.9.8.0/24")})
+	if !errors.Is(err, docker.ErrSubnetOverlap) {
+		t.Fatalf("create network: %v", err)
+	}
+}
+
+func TestAnEngineChoosesAnAddressNobodyHas(t *testing.T) {
+	w := newWorld(t)
+	fixed := w.spec("fixed", dockertest.Behaviour{})
+	fixed.Network.Address = netip.MustParseAddr("10.1.0.2")
+	w.run(fixed)
+	for _, want := range []string{"10.1.0.3", "10.1.0.4"} {
+		if got := w.run(w.spec("c-"+want, dockertest.Behaviour{})); got.String() != want {
+			t.Fatalf("address %v, want %s", got, want)
+		}
+	}
+}

@@ -124,7 +124,10 @@ func TestATagMovesAndTheOldImageStaysByID(t *testing.T) {
 	if im, _ := w.Image(w.ctx, old.ID); len(im.Tags) != 0 {
 		t.Errorf("the old image still has the tags %v", im.Tags)
 	}
-	if st := w.inspect("c1"); st.ImageID != old.ID {
+	if list, _ := w.List(w.ctx, nil); list[0].Image != old.ID {
+		t.Errorf("listed as of %s", list[0].Image)
+	}
+	if st := w.inspect("c1"); st.ImageID != old.ID || st.Image != "app:latest" {
 		t.Errorf("the container runs %s", st.ImageID)
 	}
 	w.RemoveImage("app")

@@ -2,7 +2,6 @@ package dockertest
 
 import (
 	"context"
-	"maps"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -222,15 +221,4 @@ func nth(p netip.Prefix, n int) netip.Addr {
 		a = a.Next()
 	}
 	return a
-}
-
-func labelsOf(base map[string]string, more ...string) map[string]string {
-	out := maps.Clone(base)
-	if out == nil {
-		out = map[string]string{}
-	}
-	for i := 0; i < len(more); i += 2 {
-		out[more[i]] = more[i+1]
-	}
-	return out
 }

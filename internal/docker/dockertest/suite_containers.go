@@ -3,6 +3,7 @@ package dockertest
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -73,6 +74,14 @@ var containerCases = []SuiteCase{
 		_, err := s.Runtime.Create(s.ctx, spec)
 		s.wantErr(err, func(err error) bool { return errors.Is(err, docker.ErrInvalid) }, "create")
 	}},
+	{"AVariableThatTheEngineCannotCarryIsInvalid", func(s *suite) {
+		for _, value := range []string{"nul \x00", "not utf-8 \xff"} {
+			spec := s.spec(s.Sleep)
+			spec.Env = append(spec.Env, docker.EnvVar{Name: "VALUE", Value: value})
+			_, err := s.Runtime.Create(s.ctx, spec)
+			s.wantErr(err, func(err error) bool { return errors.Is(err, docker.ErrInvalid) }, "create with "+strconv.Quote(value))
+		}
+	}},
 	{"TheImageIDOfAContainerIsTheEngines", func(s *suite) {
 		im, err := s.Runtime.Image(s.ctx, s.Sleep.Image)
 		s.must(err, "image")
@@ -108,9 +117,7 @@ var containerCases = []SuiteCase{
 		spec := s.spec(s.Sleep)
 		spec.Entrypoint = []string{"/does-not-exist"}
 		id := s.create(spec)
-		if err := s.Runtime.Start(s.ctx, id); err == nil {
-			s.Fatal("start succeeded")
-		}
+		s.wantErr(s.Runtime.Start(s.ctx, id), func(err error) bool { return errors.Is(err, docker.ErrInvalid) }, "start")
 		if st := s.inspect(id); st.Running() || st.Exit.Error == "" || st.Exit.Code == 0 {
 			s.Fatalf("status %s, exit %+v", st.Status, st.Exit)
 		}
@@ -172,11 +179,11 @@ var containerCases = []SuiteCase{
 		if before.Resources.MemoryBytes != 64<<20 || before.Resources.NanoCPUs != 5e8 {
 			s.Fatalf("created with %+v", before.Resources)
 		}
-		change := docker.Resources{MemoryBytes: 128 << 20, NanoCPUs: 1e9}
+		change := docker.Resources{MemoryBytes: 128 << 20}
 		s.must(s.Runtime.Update(s.ctx, id, docker.ContainerUpdate{Resources: &change}), "update")
 		after := s.inspect(id)
-		if after.Resources.MemoryBytes != change.MemoryBytes || after.Resources.NanoCPUs != change.NanoCPUs {
-			s.Fatalf("resources %+v, want %+v", after.Resources, change)
+		if after.Resources.MemoryBytes != 128<<20 || after.Resources.NanoCPUs != 5e8 {
+			s.Fatalf("resources %+v after an update to %+v", after.Resources, change)
 		}
 		if !after.Running() || !after.Started.Equal(before.Started) {
 			s.Fatal("the update restarted it")

@@ -102,6 +102,19 @@ var volumeCases = []SuiteCase{
 		err = s.Runtime.EnsureVolume(s.ctx, docker.VolumeSpec{Name: bare, Labels: map[string]string{s.Prefix: "ours"}})
 		s.wantErr(err, docker.IsConflict, "ensure of a volume without labels")
 	}},
+	{"AMissingVolumeIsMadeWithoutLabels", func(s *suite) {
+		name := s.name("vol")
+		spec := s.spec(s.Sleep)
+		spec.Mounts = []docker.Mount{{Volume: name, Path: "/data"}}
+		s.cleanup(func(ctx context.Context) { _ = s.Runtime.RemoveVolume(ctx, name) })
+		s.create(spec)
+		vs, err := s.Runtime.ListVolumes(s.ctx, nil)
+		s.must(err, "list volumes")
+		i := slices.IndexFunc(vs, func(v docker.Volume) bool { return v.Name == name })
+		if i < 0 || len(vs[i].Labels) != 0 {
+			s.Fatalf("volumes %+v", vs)
+		}
+	}},
 	{"AVolumeInUseIsNotRemoved", func(s *suite) {
 		name := s.volume(nil)
 		spec := s.spec(s.Sleep)

@@ -45,9 +45,7 @@ var addressCases = []SuiteCase{
 	{"AnAddressOutsideTheSubnetIsRefused", func(s *suite) {
 		spec := s.spec(s.Sleep)
 		spec.Network.Address = nth(s.Subnet(), 10)
-		if err := s.createAndStart(spec); err == nil {
-			s.Fatal("it started")
-		}
+		s.wantErr(s.createAndStart(spec), func(err error) bool { return errors.Is(err, docker.ErrInvalid) }, "create and start")
 	}},
 }
 
@@ -59,6 +57,11 @@ var portCases = []SuiteCase{
 		if len(st.Ports) != 1 || st.Ports[0].HostPort == 0 || st.Ports[0].ContainerPort != 8080 || st.Ports[0].HostIP != "127.0.0.1" || st.Ports[0].Protocol != "tcp" {
 			s.Fatalf("ports %+v", st.Ports)
 		}
+	}},
+	{"APublishedPortNamesItsHostAddress", func(s *suite) {
+		spec := s.spec(s.Sleep)
+		spec.Ports = []docker.PortBinding{{ContainerPort: 8080, Protocol: "tcp"}}
+		s.wantErr(s.createAndStart(spec), func(err error) bool { return errors.Is(err, docker.ErrInvalid) }, "publish without a host address")
 	}},
 	{"APublishedPortInUseIsRefused", func(s *suite) {
 		s.need(s.HostPort != nil, "free host port")
@@ -86,8 +89,8 @@ var networkCases = []SuiteCase{
 			if n == nil || !slices.Equal(n.Subnets, []netip.Prefix{spec.Subnet}) || n.Labels[s.Prefix] != "yes" || n.Driver != "bridge" || n.ID == "" || n.Created.IsZero() {
 				s.Fatalf("listed by %v as %+v", labels, n)
 			}
-			if !spec.Subnet.Contains(n.Gateway) {
-				s.Fatalf("gateway %v is not in %v", n.Gateway, spec.Subnet)
+			if n.Gateway != nth(spec.Subnet, 1) {
+				s.Fatalf("gateway %v is not the first address of %v", n.Gateway, spec.Subnet)
 			}
 		}
 		if n := s.findNetwork(spec.Name, map[string]string{s.Prefix: "no"}); n != nil {
