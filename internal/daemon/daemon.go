@@ -1,0 +1,221 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/berth-cloud/berth/internal/api"
+	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/docker/engine"
+	"github.com/berth-cloud/berth/internal/ingress/controlclient"
+	"github.com/berth-cloud/berth/internal/reconcile"
+	"github.com/berth-cloud/berth/internal/reconcile/application"
+	"github.com/berth-cloud/berth/internal/reconcile/ingress"
+	"github.com/berth-cloud/berth/internal/spec"
+	"github.com/berth-cloud/berth/internal/store"
+	"github.com/berth-cloud/berth/internal/store/sqlite"
+)
+
+// daemon is one running control plane.
+type daemon struct {
+	cfg       Config
+	logger    *slog.Logger
+	store     store.Store
+	runtime   docker.Runtime
+	instance  string
+	memory    *application.Memory
+	puller    *application.Puller
+	finalizer *application.DeleteFinalizer
+	options   []application.Option
+	engine    *reconcile.Engine
+	link      *ingress.Link
+	pusher    *ingress.Pusher
+	super     *supervisor
+	lost      chan struct{}
+}
+
+// Run is a control plane from start to end. It returns nil after ctx is done
+// and everything that runs in this process has ended; the data plane stays.
+func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
+	if err := cfg.complete(); err != nil {
+		return err
+	}
+	st, err := sqlite.Open(ctx, sqlite.Options{Dir: cfg.DataDir, Logger: logger})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := st.Close(); err != nil {
+			logger.Error("close the store", "error", err)
+		}
+	}()
+	rt, err := engine.New(engine.Options{Host: cfg.DockerHost, Logger: logger})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rt.Close() }()
+	d := &daemon{cfg: cfg, logger: logger, store: st, runtime: rt, lost: make(chan struct{}, 1)}
+	if d.instance, err = st.InstanceID(ctx); err != nil {
+		return err
+	}
+	plane := controlclient.New(cfg.controlSocket())
+	defer plane.Close()
+	d.wire(plane)
+	defer d.puller.Close()
+	listener, err := listenUnix(cfg.Socket)
+	if err != nil {
+		return err
+	}
+	server, err := d.api()
+	if err != nil {
+		_ = listener.Close()
+		return err
+	}
+	return d.serve(ctx, listener, server)
+}
+
+// wire connects the floors.
+func (d *daemon) wire(plane *controlclient.Client) {
+	wake := func(service string) { d.engine.Kick(serviceKey(service)) }
+	d.memory = application.NewMemory(nil)
+	d.puller = application.NewPuller(d.runtime, time.Now, wake)
+	d.puller.Logger = d.logger
+	d.link = ingress.NewLink(plane, d.logger, wake, d.freshPlane, d.lostPlane)
+	d.pusher = &ingress.Pusher{Store: d.store, Plane: plane, Link: d.link, Facts: facts, Wake: wake}
+	d.super = &supervisor{cfg: &d.cfg, hello: plane.Hello, logger: d.logger}
+	d.options = []application.Option{
+		application.WithInstanceID(d.instance),
+		application.WithNetworkPrefix(d.cfg.NetworkPrefix),
+		application.WithMemory(d.memory),
+		application.WithPuller(d.puller),
+		application.WithLogger(d.logger),
+		application.WithIngressView(d.link.View),
+		application.WithNetworks(&application.Networks{
+			Store: d.store, Runtime: d.runtime, Instance: d.instance, Prefix: d.cfg.NetworkPrefix,
+			Pool: d.cfg.Pool, HostRoutes: hostRoutes,
+		}),
+	}
+	resolve := func(node string) (docker.Runtime, error) {
+		if node != "" {
+			return nil, fmt.Errorf("no node %q is known", node)
+		}
+		return d.runtime, nil
+	}
+	d.finalizer = application.NewDeleteFinalizer(d.store, resolve, d.logger, d.options...)
+	d.engine = reconcile.New(d.factory, reconcile.Config{
+		Workers: d.cfg.Workers, List: d.keys, Store: d.store, Logger: d.logger,
+		Backoff: reconcile.Backoff{Base: 100 * time.Millisecond, Ceiling: 30 * time.Second},
+	})
+}
+
+// freshPlane gives a new data plane its table, and every service a look at it.
+func (d *daemon) freshPlane() {
+	d.engine.Enqueue(ingress.Key)
+	d.engine.Resync()
+}
+
+func (d *daemon) lostPlane() {
+	select {
+	case d.lost <- struct{}{}:
+	default:
+	}
+}
+
+func (d *daemon) api() (*api.Server, error) {
+	return api.New(api.Deps{
+		Store: d.store,
+		Doctor: d.doctor, Wake: d.wakeServices, Listeners: d.listeners,
+		Spec:     spec.Options{AllowHostPaths: d.cfg.AllowHostPaths},
+		Instance: d.instance, Version: d.cfg.Version, Revision: d.cfg.Revision, AdminUID: os.Getuid(), Logger: d.logger,
+	})
+}
+
+func (d *daemon) wakeServices(names ...string) {
+	for _, n := range names {
+		d.engine.Enqueue(serviceKey(n))
+	}
+}
+
+func (d *daemon) listeners() []string {
+	h, _ := d.super.state()
+	return h.Listeners
+}
+
+// serve runs every part until ctx is done or one fails, then ends the others.
+func (d *daemon) serve(ctx context.Context, l net.Listener, server *api.Server) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	part := func(name string, run func(ctx context.Context) error) {
+		wg.Go(func() {
+			if err := run(ctx); err != nil && ctx.Err() == nil {
+				cancel(fmt.Errorf("%s: %w", name, err))
+			}
+		})
+	}
+	part("api", func(ctx context.Context) error { return api.Serve(ctx, l, server) })
+	part("engine", d.engine.Run)
+	part("store changes", d.watchStore)
+	part("engine events", func(ctx context.Context) error {
+		d.engine.Watch(ctx, "docker events", d.watchEngine, d.missedEvents)
+		return nil
+	})
+	part("data plane link", func(ctx context.Context) error { d.link.Run(ctx); return nil })
+	part("data plane", func(ctx context.Context) error { d.super.run(ctx, d.lost); return nil })
+	part("prune", d.prune)
+	d.logger.InfoContext(ctx, "berthd serves", "socket", d.cfg.Socket, "data", d.cfg.DataDir, "instance", d.instance, "version", d.cfg.Version)
+	<-ctx.Done()
+	wg.Wait()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+const (
+	pruneEvery = time.Hour
+	pruneKeep  = 50
+)
+
+// prune bounds the history.
+func (d *daemon) prune(ctx context.Context) error {
+	tick := time.NewTicker(pruneEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if err := d.store.Prune(ctx, pruneKeep); err != nil {
+				d.logger.ErrorContext(ctx, "prune the history", "error", err)
+			}
+		}
+	}
+}
+
+// listenUnix opens the API's socket for its owner alone. The store's lock is
+// held by now, so a socket that is there was left behind.
+func listenUnix(path string) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // the socket itself is 0600
+		return nil, err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("remove the old socket %s: %w", path, err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	return l, nil
+}

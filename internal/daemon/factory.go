@@ -1,0 +1,103 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/reconcile"
+	"github.com/berth-cloud/berth/internal/reconcile/application"
+	"github.com/berth-cloud/berth/internal/reconcile/ingress"
+	"github.com/berth-cloud/berth/internal/store"
+)
+
+const kindApplication = "application"
+
+func serviceKey(name string) reconcile.Key { return reconcile.Key{Kind: kindApplication, Name: name} }
+
+// factory builds the controller of a key for one pass.
+func (d *daemon) factory(ctx context.Context, key reconcile.Key) (reconcile.Controller, error) {
+	switch key.Kind {
+	case ingress.Key.Kind:
+		return d.pusher.Controller(), nil
+	case kindApplication:
+		return d.service(ctx, key.Name)
+	}
+	return nil, fmt.Errorf("no controller is known for key %s", key)
+}
+
+// service is the controller of a desired service, or of the end of a deleted one.
+func (d *daemon) service(ctx context.Context, name string) (reconcile.Controller, error) {
+	_, err := d.store.GetDesiredService(ctx, name)
+	if err == nil {
+		return application.New(name, d.store, d.runtime, d.options...), nil
+	}
+	if !errors.Is(err, store.ErrServiceNotFound) {
+		return nil, err
+	}
+	pending, err := d.store.ListPendingTeardowns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range pending {
+		if t.Name == name {
+			return d.finalizer.For(name, t.NodeID), nil
+		}
+	}
+	return nil, nil
+}
+
+// keys lists everything there is to reconcile.
+func (d *daemon) keys(ctx context.Context) ([]reconcile.Key, error) {
+	services, err := d.store.ListDesiredServices(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	pending, err := d.store.ListPendingTeardowns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys := []reconcile.Key{ingress.Key}
+	for i := range services {
+		keys = append(keys, serviceKey(services[i].Name))
+	}
+	for i := range pending {
+		keys = append(keys, serviceKey(pending[i].Name))
+	}
+	return keys, nil
+}
+
+// watchEngine turns container events into keys.
+func (d *daemon) watchEngine(ctx context.Context, ready func(), emit func(reconcile.Key)) error {
+	return d.runtime.Events(ctx, map[string]string{docker.LabelInstance: d.instance}, ready, func(e docker.Event) {
+		name := e.Labels[docker.LabelService]
+		if name == "" {
+			return
+		}
+		d.memory.Touch(name, e.ContainerID)
+		switch e.Action {
+		case docker.EventDie, docker.EventOOM, docker.EventStart, docker.EventDestroy:
+			emit(serviceKey(name))
+		case docker.EventCreate: // only we create, and a pass is on it
+		}
+	})
+}
+
+// missedEvents looks at everything again after the event stream was down.
+func (d *daemon) missedEvents() {
+	d.memory.TouchAll()
+	d.engine.Resync()
+}
+
+// watchStore turns commits into keys.
+func (d *daemon) watchStore(ctx context.Context) error {
+	return d.store.Changes(ctx, func(n store.ChangeNote) {
+		for _, name := range n.Services {
+			d.engine.Enqueue(serviceKey(name))
+		}
+		if n.Routes {
+			d.engine.Enqueue(ingress.Key)
+		}
+	})
+}

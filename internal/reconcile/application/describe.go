@@ -1,0 +1,55 @@
+package application
+
+import (
+	"fmt"
+
+	"github.com/berth-cloud/berth/internal/store"
+)
+
+// describe words an action for the deploy trace; "" leaves it out.
+func describe(a *Action) (phase, text string) {
+	switch a.Kind {
+	case ActPull:
+		return "pull", "fetching image " + a.Why
+	case ActWriteRelease:
+		if a.Release.Local {
+			return "resolve", "image " + a.Release.Image + " is a local build, " + shortID(a.Release.ImageID)
+		}
+		return "resolve", "image " + a.Release.Image + " is " + a.Release.Resolved
+	case ActCreate:
+		return "create", "container " + a.Container + " made"
+	case ActStart:
+		return "start", "container " + a.Container + " started"
+	case ActSetActive:
+		return describeActive(a)
+	case ActStop:
+		return "stop", "container " + a.Container + " stopped: " + a.Why
+	case ActRemove:
+		return "remove", "container " + a.Container + " removed, its log is kept"
+	case ActAttempt:
+		if a.Attempt.State == store.AttemptFailed {
+			return "failed", a.Attempt.Reason + ": " + a.Attempt.Message
+		}
+		return "done", a.Attempt.Message
+	case ActSetRestart:
+		if a.Why != "" {
+			return "restart", "restarts of " + a.Container + " are taken over: " + a.Why
+		}
+	case ActEnsureNetwork, ActEnsureVolume, ActFreeAddress, ActNoteRetry:
+	}
+	return "", ""
+}
+
+func describeActive(a *Action) (phase, text string) {
+	if len(a.Active.Targets) == 0 {
+		return "hold", "traffic is held: " + a.Why
+	}
+	return "cutover", fmt.Sprintf("traffic goes to %d replicas of %s (%s)", len(a.Active.Targets), a.Active.ReleaseID, a.Why)
+}
+
+func shortID(id string) string {
+	if len(id) > 19 {
+		return id[:19]
+	}
+	return id
+}

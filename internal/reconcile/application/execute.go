@@ -1,0 +1,325 @@
+package application
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/store"
+)
+
+// execute performs the actions in order and stops at the first that fails.
+// Stops that follow each other run at once, as each may take its whole grace.
+// It returns how many changed something that the next plan can see at once.
+func (c *Controller) execute(ctx context.Context, w *World, actions []Action) (int, error) {
+	done := 0
+	var trace []store.TraceEvent
+	var failed error
+	for len(actions) > 0 && failed == nil {
+		batch := actions[:1]
+		for batch[0].Kind == ActStop && len(batch) < len(actions) && actions[len(batch)].Kind == ActStop {
+			batch = actions[:len(batch)+1]
+		}
+		actions = actions[len(batch):]
+		events, err := c.performAll(ctx, w, batch)
+		trace = append(trace, events...)
+		if err != nil {
+			failed = c.refused(w, batch[0], err)
+			continue
+		}
+		if batch[0].Kind != ActPull {
+			done += len(batch)
+		}
+	}
+	c.memory.noteResult(c.service, failed)
+	if done > 0 || failed != nil {
+		c.memory.markDirty(c.service)
+	}
+	if len(trace) > 0 {
+		// The trace is a record for people: a pass does not fail for it.
+		if err := c.store.AppendTrace(ctx, trace...); err != nil {
+			c.logger.ErrorContext(ctx, "write the deploy trace", "service", c.service, "error", err)
+		}
+	}
+	return done, failed
+}
+
+func (c *Controller) performAll(ctx context.Context, w *World, batch []Action) ([]store.TraceEvent, error) {
+	events := make([]store.TraceEvent, len(batch))
+	errs := make([]error, len(batch))
+	var wg sync.WaitGroup
+	for i := range batch {
+		wg.Go(func() {
+			begun := c.now()
+			errs[i] = c.perform(ctx, w, &batch[i])
+			events[i] = c.traceOf(w, &batch[i], errs[i], c.now().Sub(begun))
+		})
+	}
+	wg.Wait()
+	return slices.DeleteFunc(events, func(e store.TraceEvent) bool { return e.Phase == "" }), errors.Join(errs...)
+}
+
+// perform does one action.
+func (c *Controller) perform(ctx context.Context, w *World, a *Action) error {
+	switch a.Kind {
+	case ActPull:
+		c.puller.Start(c.service, w.Desired.AttemptID, w.Desired.Image)
+		return nil
+	case ActWriteRelease:
+		return c.writeRelease(ctx, w, a.Release)
+	case ActEnsureNetwork:
+		_, err := c.networks.Ensure(ctx, w.Desired.AppID)
+		return err
+	case ActEnsureVolume:
+		return c.rt.EnsureVolume(ctx, c.volumeSpec(w.Desired.AppID, a.Volume))
+	case ActCreate:
+		return c.create(ctx, w, a)
+	case ActStart:
+		return c.start(ctx, w, a)
+	case ActSetRestart:
+		defer c.touch(w, a.Container)
+		return c.rt.Update(ctx, a.Container, docker.ContainerUpdate{Restart: &a.Policy})
+	case ActSetActive:
+		_, err := c.store.SetActiveRelease(ctx, *a.Active)
+		return err
+	case ActStop:
+		if m := w.member(a.Container); m != nil {
+			c.memory.record(c.service, m.ID).noteAsked()
+		}
+		defer c.touch(w, a.Container)
+		if err := c.rt.Stop(ctx, a.Container, a.Grace); err != nil && !docker.IsNotFound(err) {
+			return err
+		}
+		return nil
+	case ActRemove:
+		return c.remove(ctx, w, a)
+	case ActFreeAddress:
+		return c.store.FreeAddress(ctx, w.Desired.AppID, c.holder(a.Container), c.now())
+	case ActAttempt:
+		u := *a.Attempt
+		u.UpdatedAt = c.now()
+		return c.store.UpdateAttemptService(ctx, u)
+	case ActNoteRetry:
+		c.puller.Forget(c.service)
+		c.memory.noteRetry(c.service, c.now())
+		return nil
+	}
+	return fmt.Errorf("action %d is not one this version knows", a.Kind)
+}
+
+func (w *World) member(name string) *Member {
+	for i := range w.Groups {
+		if m := w.Groups[i].Main(); m.Name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+func (c *Controller) touch(w *World, name string) {
+	if m := w.member(name); m != nil {
+		c.memory.Touch(c.service, m.ID)
+	}
+}
+
+func (c *Controller) writeRelease(ctx context.Context, w *World, r *store.Release) error {
+	row := *r
+	row.CreatedAt = c.now()
+	written, err := c.store.CreateRelease(ctx, row)
+	if err != nil || w.Attempt == nil {
+		return err
+	}
+	u := *w.Attempt
+	u.ReleaseID, u.UpdatedAt = written.ID, c.now()
+	if !u.State.Final() {
+		u.State = store.AttemptRunning
+	}
+	return c.store.UpdateAttemptService(ctx, u)
+}
+
+func (c *Controller) create(ctx context.Context, w *World, a *Action) error {
+	addr, err := c.store.TakeAddress(ctx, store.AddressRequest{
+		AppID: w.Desired.AppID, Container: c.holder(a.Container), Now: c.now(), Rest: c.addressRest, Acked: w.Ingress.Acked,
+	})
+	if err != nil {
+		return fmt.Errorf("address for container %s: %w", a.Container, err)
+	}
+	_, err = c.rt.Create(ctx, c.containerSpec(w.Desired, a.Release, a.Replica, addr))
+	if docker.IsConflict(err) {
+		// Made by an earlier pass whose answer was lost, or somebody else's.
+		s, ierr := c.rt.Inspect(ctx, a.Container)
+		switch {
+		case ierr == nil && c.owns(s):
+			return nil
+		case ierr == nil:
+			return fmt.Errorf("%w: container %s exists and is not ours; remove or rename it", errNameTaken, a.Container)
+		}
+	}
+	if docker.IsNotFound(err) {
+		c.networks.Invalidate(w.Desired.AppID)
+	}
+	if docker.IsImageNotFound(err) && !a.Release.Local {
+		c.puller.Start(c.service, w.Desired.AttemptID, a.Release.Resolved)
+	}
+	return err
+}
+
+func (c *Controller) start(ctx context.Context, w *World, a *Action) error {
+	err := c.rt.Start(ctx, a.Container)
+	if m := w.member(a.Container); m != nil {
+		c.memory.record(c.service, m.ID).noteStarted()
+	}
+	return err
+}
+
+// remove keeps the end of the container's log, deletes it and lets its address rest.
+func (c *Controller) remove(ctx context.Context, w *World, a *Action) error {
+	if m := w.member(a.Container); m != nil && !m.Started.IsZero() {
+		if err := c.keepLog(ctx, m, a.Replica); err != nil {
+			return err
+		}
+	}
+	if err := c.rt.Remove(ctx, a.Container); err != nil {
+		return err
+	}
+	if err := c.store.FreeAddress(ctx, w.Desired.AppID, c.holder(a.Container), c.now()); err != nil {
+		return storeError("free the address of "+a.Container, err)
+	}
+	return nil
+}
+
+// containerSpec is the whole container of a replica: nothing of it comes from
+// anywhere but the release.
+func (c *Controller) containerSpec(d *store.DesiredService, r *store.Release, replica int, addr netip.Addr) docker.ContainerSpec {
+	s := &r.Spec
+	labels := map[string]string{}
+	for k, v := range s.Labels {
+		labels[k] = v
+	}
+	for k, v := range map[string]string{
+		docker.LabelInstance: c.instanceID, docker.LabelApp: d.AppID, docker.LabelService: c.service,
+		docker.LabelRelease: r.ID, docker.LabelSpecHash: r.SpecHash, docker.LabelMember: "main",
+		docker.LabelReplica: strconv.Itoa(replica),
+	} {
+		labels[k] = v
+	}
+	cs := docker.ContainerSpec{
+		Name: releaseContainer(r, replica), Image: r.ImageID, Command: s.Command, Labels: labels,
+		Network: docker.NetworkAttachment{
+			Network: NetworkName(c.networkPrefix, d.AppID), Address: addr, Aliases: []string{ServiceAlias(d)},
+		},
+		Resources: docker.Resources{MemoryBytes: s.Resources.MemoryBytes, NanoCPUs: s.Resources.MilliCPU * 1e6},
+		Restart:   docker.RestartNo,
+	}
+	for _, e := range s.Env {
+		cs.Env = append(cs.Env, docker.EnvVar{Name: e.Name, Value: e.Value})
+	}
+	for _, v := range s.Volumes {
+		m := docker.Mount{HostPath: v.HostPath, Path: v.Path, ReadOnly: v.ReadOnly}
+		if v.Name != "" {
+			m.Volume = c.volumeSpec(d.AppID, v.Name).Name
+		}
+		cs.Mounts = append(cs.Mounts, m)
+	}
+	for _, p := range s.Publish {
+		ip := "127.0.0.1"
+		if p.Public {
+			ip = "0.0.0.0"
+		}
+		cs.Ports = append(cs.Ports, docker.PortBinding{HostIP: ip, HostPort: p.HostPort, ContainerPort: p.Port, Protocol: "tcp"})
+	}
+	return cs
+}
+
+// VolumeName is the Docker volume of a volume named in an app: names have no
+// underscore, so no two pairs meet.
+func VolumeName(prefix, appID, volume string) string {
+	return NetworkPrefixOrDefault(prefix) + "_" + appID + "_" + volume
+}
+
+func (c *Controller) volumeSpec(app, volume string) docker.VolumeSpec {
+	return docker.VolumeSpec{Name: VolumeName(c.networkPrefix, app, volume), Labels: map[string]string{
+		docker.LabelInstance: c.instanceID, docker.LabelApp: app, docker.LabelVolume: volume,
+	}}
+}
+
+// patience is how many effects in a row may go wrong, for reasons that could
+// pass, before an attempt is given up.
+const patience = 5
+
+// refused decides whether an action that failed can succeed later. What
+// cannot is remembered, and the next plan ends the attempt with it.
+func (c *Controller) refused(w *World, a Action, err error) error {
+	err = fmt.Errorf("%s %s: %w", a.Kind, a.Container, err)
+	reason := refusal(a.Kind, err)
+	if reason == "" && c.memory.noteResult(c.service, err) >= patience && !docker.IsUnavailable(err) && !errors.Is(err, errStore) {
+		reason = lastingReason(a.Kind)
+	}
+	if reason == "" || w.Attempt == nil || w.Attempt.State.Final() {
+		return err
+	}
+	c.memory.noteFailure(c.service, w.Desired.AttemptID, &Failure{Reason: reason, Detail: err.Error()})
+	return err
+}
+
+var errNameTaken = errors.New("container name taken")
+
+// refusal is the reason of an error that no repetition helps, or "".
+func refusal(kind ActionKind, err error) Reason {
+	switch {
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return ""
+	case errors.Is(err, errNameTaken):
+		return ReasonNameTaken
+	case errors.Is(err, docker.ErrPortInUse):
+		return ReasonPortInUse
+	case errors.Is(err, docker.ErrInvalid):
+		return lastingReason(kind)
+	}
+	return ""
+}
+
+func lastingReason(kind ActionKind) Reason {
+	switch kind {
+	case ActCreate:
+		return ReasonCreateFailed
+	case ActStart:
+		return ReasonStartFailed
+	case ActEnsureNetwork:
+		return ReasonNetworkFailed
+	case ActEnsureVolume:
+		return ReasonVolumeFailed
+	case ActPull, ActWriteRelease, ActSetRestart, ActSetActive, ActStop, ActRemove, ActFreeAddress, ActAttempt, ActNoteRetry:
+	}
+	return ""
+}
+
+const maxTraceMessage = 4 << 10
+
+// traceOf is the row that a person following the deploy reads.
+func (c *Controller) traceOf(w *World, a *Action, err error, took time.Duration) store.TraceEvent {
+	phase, text := describe(a)
+	if phase == "" {
+		return store.TraceEvent{}
+	}
+	e := store.TraceEvent{Service: c.service, Time: c.now(), Phase: phase, Status: "passed", Message: text, Container: a.Container}
+	if w.Attempt != nil {
+		e.AttemptID = w.Attempt.AttemptID
+	}
+	switch {
+	case err != nil:
+		e.Status, e.Message = "failed", err.Error()
+	case a.Kind == ActAttempt && a.Attempt.State == store.AttemptFailed:
+		e.Status = "failed"
+	case a.Kind == ActCreate || a.Kind == ActStart || a.Kind == ActStop:
+		e.Message += fmt.Sprintf(" (%s)", took.Round(time.Millisecond))
+	}
+	e.Message = truncate(e.Message, maxTraceMessage)
+	return e
+}

@@ -1,0 +1,197 @@
+package application
+
+import (
+	"sync"
+	"time"
+
+	"github.com/berth-cloud/berth/internal/store"
+)
+
+// Memory is what passes remember beside the store: what probing showed, how
+// often containers crashed, which effects were refused. Everything in it is
+// checked against the live containers again and may be lost at any time; a
+// restart of the control plane costs at most one more look.
+//
+// One Memory is shared by all controllers.
+type Memory struct {
+	backoff *RestartBackoff
+
+	mu       sync.Mutex
+	services map[string]*serviceMemory
+}
+
+// NewMemory builds an empty memory. backoff delays restarts of crashing
+// containers and retries of first deploys; nil takes the default.
+func NewMemory(backoff *RestartBackoff) *Memory {
+	if backoff == nil {
+		backoff = NewRestartBackoff(time.Second, 5*time.Minute, 2*time.Minute)
+	}
+	return &Memory{backoff: backoff, services: map[string]*serviceMemory{}}
+}
+
+type serviceMemory struct {
+	records  map[string]*record // by container id
+	releases map[string]*store.Release
+	attempt  *store.Attempt // settled, with this service's part only
+	failure  *Failure
+	failedAt int64 // the attempt that failure belongs to
+	retry    time.Time
+	errors   int  // effects in a row that went wrong
+	clean    bool // addresses were compared with containers since the last effect
+}
+
+// of returns a service's memory; the lock is held.
+func (m *Memory) of(service string) *serviceMemory {
+	s := m.services[service]
+	if s == nil {
+		s = &serviceMemory{records: map[string]*record{}, releases: map[string]*store.Release{}}
+		m.services[service] = s
+	}
+	return s
+}
+
+func (m *Memory) forget(service string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.services, service)
+}
+
+// Touch makes the next pass look closer at a container: something happened to it.
+func (m *Memory) Touch(service, containerID string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.services[service]; s != nil {
+		if rec := s.records[containerID]; rec != nil {
+			rec.markStale()
+		}
+	}
+}
+
+// TouchAll makes the next passes look closer at every container: events may
+// have been missed.
+func (m *Memory) TouchAll() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.services {
+		for _, rec := range s.records {
+			rec.markStale()
+		}
+	}
+}
+
+func (m *Memory) record(service, id string) *record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.of(service)
+	rec := s.records[id]
+	if rec == nil {
+		rec = &record{}
+		s.records[id] = rec
+	}
+	return rec
+}
+
+// prune drops records of containers that are gone.
+func (m *Memory) prune(service string, ids map[string]bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.of(service)
+	for id := range s.records {
+		if !ids[id] {
+			delete(s.records, id)
+		}
+	}
+}
+
+// maxReleases bounds the cached releases of one service.
+const maxReleases = 4
+
+func (m *Memory) release(service, id string) *store.Release {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.of(service).releases[id]
+}
+
+func (m *Memory) keepRelease(service string, r *store.Release) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.of(service)
+	if len(s.releases) >= maxReleases {
+		clear(s.releases)
+	}
+	s.releases[r.ID] = r
+}
+
+func (m *Memory) settledAttempt(service string, id int64) (store.Attempt, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if a := m.of(service).attempt; a != nil && a.ID == id {
+		return *a, true
+	}
+	return store.Attempt{}, false
+}
+
+func (m *Memory) keepAttempt(service string, a store.Attempt) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(service).attempt = &a
+}
+
+func (m *Memory) failure(service string, attempt int64) *Failure {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.of(service); s.failedAt == attempt {
+		return s.failure
+	}
+	return nil
+}
+
+func (m *Memory) noteFailure(service string, attempt int64, f *Failure) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.of(service)
+	s.failure, s.failedAt = f, attempt
+}
+
+func (m *Memory) retryAt(service string) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.of(service).retry
+}
+
+// noteRetry lets a service whose first deploy failed try again later.
+func (m *Memory) noteRetry(service string, now time.Time) {
+	at := m.backoff.Note("retry/"+service, now)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.of(service)
+	s.retry, s.failure = at, nil
+}
+
+// noteResult counts effects that went wrong in a row.
+func (m *Memory) noteResult(service string, err error) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.of(service)
+	if err == nil {
+		s.errors = 0
+	} else {
+		s.errors++
+	}
+	return s.errors
+}
+
+func (m *Memory) takeDirty(service string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.of(service)
+	dirty := !s.clean
+	s.clean = true
+	return dirty
+}
+
+func (m *Memory) markDirty(service string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(service).clean = false
+}

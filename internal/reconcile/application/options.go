@@ -1,0 +1,133 @@
+package application
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/spec"
+)
+
+// Option sets an optional part of a Controller.
+type Option func(*Controller)
+
+// deps is what a pass works with besides the store and the engine. Every field
+// has a working default.
+type deps struct {
+	instanceID    string
+	networkPrefix string
+	now           func() time.Time
+	logger        *slog.Logger
+	prober        Prober
+	memory        *Memory
+	puller        *Puller
+	networks      *Networks
+	ingress       func() IngressView
+	timing        Timing
+	addressRest   time.Duration
+}
+
+// Prober asks a container once whether it serves. The answer comes within the
+// probe's timeout; detail tells a person what was found when ok is false.
+type Prober interface {
+	Probe(ctx context.Context, addr netip.AddrPort, declared *spec.HTTPProbe) (ok bool, detail string)
+}
+
+// DefaultAddressRest is how long a freed container address is not given out.
+const DefaultAddressRest = 10 * time.Minute
+
+func defaultDeps() deps {
+	return deps{
+		now:         time.Now,
+		logger:      slog.New(slog.DiscardHandler),
+		ingress:     func() IngressView { return IngressView{} },
+		timing:      DefaultTiming(),
+		addressRest: DefaultAddressRest,
+	}
+}
+
+// complete makes what options left out and what depends on others.
+func (c *Controller) complete() {
+	if c.memory == nil {
+		c.memory = NewMemory(nil)
+	}
+	if c.prober == nil {
+		c.prober = DialProber{}
+	}
+	if c.networks == nil {
+		c.networks = &Networks{
+			Store: c.store, Runtime: c.rt, Instance: c.instanceID, Prefix: c.networkPrefix, Pool: DefaultPool,
+		}
+	}
+	if c.puller == nil {
+		c.puller = NewPuller(c.rt, c.now, nil)
+	}
+}
+
+// WithInstanceID names the Berth whose containers these are. Containers of
+// another one are never stopped, removed or reused. With the default, an empty
+// id, all that carry the service's label count as ours.
+func WithInstanceID(id string) Option { return func(c *Controller) { c.instanceID = id } }
+
+// WithNetworkPrefix sets the first part of network and volume names; the
+// default is "berth".
+func WithNetworkPrefix(prefix string) Option { return func(c *Controller) { c.networkPrefix = prefix } }
+
+// WithStartupWatch sets how long a release without a declared probe must keep
+// running before it takes traffic.
+func WithStartupWatch(d time.Duration) Option {
+	return func(c *Controller) { c.timing.StartupWatch = d }
+}
+
+// WithStopGrace sets the grace of containers whose service says nothing;
+// d <= 0 keeps the default.
+func WithStopGrace(d time.Duration) Option {
+	return func(c *Controller) {
+		if d > 0 {
+			c.timing.StopGrace = d
+		}
+	}
+}
+
+// WithRestartBackoff shares one delay of crash restarts among controllers.
+func WithRestartBackoff(b *RestartBackoff) Option {
+	return func(c *Controller) {
+		if c.memory == nil {
+			c.memory = NewMemory(b)
+		}
+	}
+}
+
+// WithMemory shares what passes remember: readiness, crashes, refused effects.
+func WithMemory(m *Memory) Option { return func(c *Controller) { c.memory = m } }
+
+// WithPuller shares the component that fetches images beside the passes.
+func WithPuller(p *Puller) Option { return func(c *Controller) { c.puller = p } }
+
+// WithNetworks shares the component that gives each app its network.
+func WithNetworks(n *Networks) Option { return func(c *Controller) { c.networks = n } }
+
+// WithIngressView sets where the data plane's last report comes from.
+func WithIngressView(view func() IngressView) Option {
+	return func(c *Controller) { c.ingress = view }
+}
+
+// WithProber sets how containers are probed; the default dials them.
+func WithProber(p Prober) Option { return func(c *Controller) { c.prober = p } }
+
+// WithClock sets the time source.
+func WithClock(now func() time.Time) Option { return func(c *Controller) { c.now = now } }
+
+// WithLogger sets where passes log; the default discards.
+func WithLogger(l *slog.Logger) Option { return func(c *Controller) { c.logger = l } }
+
+// labels are those that every container of a service carries.
+func (c *Controller) ownerLabels() map[string]string {
+	l := map[string]string{docker.LabelService: c.service}
+	if c.instanceID != "" {
+		l[docker.LabelInstance] = c.instanceID
+	}
+	return l
+}

@@ -1,0 +1,204 @@
+package application
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/reconcile"
+	"github.com/berth-cloud/berth/internal/spec"
+	"github.com/berth-cloud/berth/internal/store"
+)
+
+// retire drains, stops and removes every group that nothing wants.
+func (p *planner) retire(goal *store.Release) {
+	for i := range p.w.Groups {
+		g := &p.w.Groups[i]
+		switch {
+		case p.wanted[g] || p.takesTraffic(g):
+		case p.held(g, goal):
+			p.wake(p.w.Active.HeldUntil)
+		case g.Running():
+			p.stopWhenDrained(g)
+		default:
+			p.remove(g)
+		}
+	}
+}
+
+// takesTraffic reports whether the active release's row names the group; it
+// has to leave the row before anything else happens to it.
+func (p *planner) takesTraffic(g *Group) bool {
+	if p.w.target(g.Main().Name) == nil {
+		return false
+	}
+	p.recheck()
+	return true
+}
+
+// held reports whether the group belongs to the newest previous release and
+// is still kept running as a rollback that needs no start.
+func (p *planner) held(g *Group, goal *store.Release) bool {
+	a := p.w.Active
+	return a != nil && goal != nil && a.ReleaseID == goal.ID && p.w.Now.Before(a.HeldUntil) &&
+		g.Main().ReleaseID == a.PreviousID && g.Main().Status == docker.StatusRunning
+}
+
+// stopWhenDrained stops a group once no request can be on it.
+func (p *planner) stopWhenDrained(g *Group) {
+	m := g.Main()
+	free, again := p.trafficGone(m.Name)
+	if !free {
+		p.wake(again)
+		return
+	}
+	p.act(Action{Kind: ActStop, Container: m.Name, Grace: p.grace(), Why: "traffic has left it"})
+}
+
+func (p *planner) grace() time.Duration {
+	if p.w.Desired != nil && p.w.Desired.Spec.StopGrace > 0 {
+		return p.w.Desired.Spec.StopGrace
+	}
+	return p.w.Timing.StopGrace
+}
+
+// trafficGone reports whether the data plane sends nothing to a container any
+// more and nothing is in flight on it, or when to look again.
+func (p *planner) trafficGone(name string) (bool, time.Time) {
+	w := p.w
+	later := w.Now.Add(w.Timing.Recheck)
+	if w.Active == nil && !w.Ingress.Known {
+		return true, later
+	}
+	if !w.Ingress.Known {
+		return !w.routed(), later
+	}
+	if w.Active != nil && w.Ingress.Acked < w.Active.Version && w.routed() {
+		return false, later
+	}
+	t, seen := w.Ingress.InFlight[name]
+	if !seen || (t.Draining && t.InFlight == 0) {
+		return true, later
+	}
+	if !t.Draining {
+		return false, later
+	}
+	drain := spec.DefaultDrainTimeout
+	if w.Active != nil && w.Active.Route.DrainTimeout > 0 {
+		drain = w.Active.Route.DrainTimeout
+	}
+	end := t.DrainingSince.Add(drain + w.Timing.DrainSlack)
+	return !w.Now.Before(end), end
+}
+
+func (p *planner) remove(g *Group) {
+	for i := range g.Members {
+		m := &g.Members[i]
+		if m.Status == docker.StatusRemoving {
+			p.recheck()
+			continue
+		}
+		p.act(Action{Kind: ActRemove, Container: m.Name, Replica: g.Replica})
+	}
+}
+
+func (p *planner) freeLeaked() {
+	for _, name := range p.w.Leaked {
+		if !p.creates(name) {
+			p.act(Action{Kind: ActFreeAddress, Container: name})
+		}
+	}
+}
+
+// report settles the attempt when it is done and words the condition, unless
+// an earlier step already has.
+func (p *planner) report(goal *store.Release, ready int) {
+	w := p.w
+	if w.Active == nil || w.Active.ReleaseID != goal.ID {
+		if p.plan.Condition.Reason == "" {
+			p.progress(ReasonStarting, "the new release is being started")
+		}
+		return
+	}
+	want := w.Desired.Replicas
+	done := ready == want && len(w.Active.Targets) == want && !p.changesTraffic()
+	switch {
+	case p.plan.Condition.Reason != "":
+	case p.attemptFailed():
+		p.serveOn(ready)
+	case ready == 0:
+		p.condition(reconcile.False, p.whyNone(goal), p.explainNone(goal))
+	case ready < want && p.attemptOpen():
+		p.condition(reconcile.True, ReasonScaling, fmt.Sprintf("%d of %d replicas serve", ready, want))
+	case ready < want:
+		p.condition(reconcile.True, ReasonDegraded, fmt.Sprintf("%d of %d replicas serve", ready, want))
+	case done && !w.acknowledged():
+		p.recheck()
+		p.condition(reconcile.True, ReasonCutoverPending, "the data plane has not taken the new routes yet")
+	default:
+		p.condition(reconcile.True, ReasonDeployed, fmt.Sprintf("release %s serves on %d of %d replicas", goal.ID, ready, want))
+	}
+	if done && w.acknowledged() && w.Release != nil && goal.ID == w.Release.ID {
+		p.settle(store.AttemptSucceeded, ReasonDeployed, fmt.Sprintf("release %s serves on %d replicas", goal.ID, want))
+	}
+}
+
+// creates reports whether this plan makes a container of that name.
+func (p *planner) creates(name string) bool {
+	for _, a := range p.plan.Actions {
+		if a.Kind == ActCreate && a.Container == name {
+			return true
+		}
+	}
+	return false
+}
+
+// changesTraffic reports whether this plan moves traffic.
+func (p *planner) changesTraffic() bool {
+	for _, a := range p.plan.Actions {
+		if a.Kind == ActSetActive {
+			return true
+		}
+	}
+	return false
+}
+
+// serveOn is the condition after a failed change.
+func (p *planner) serveOn(ready int) {
+	a := p.w.Attempt
+	msg := fmt.Sprintf("release %s serves; the last change failed: %s: %s", p.w.Active.ReleaseID, a.Reason, a.Message)
+	if ready == 0 {
+		p.condition(reconcile.False, ReasonNoReadyReplica, "the last change failed ("+a.Reason+": "+a.Message+") and the release before it is being brought back")
+		return
+	}
+	p.condition(reconcile.True, ReasonPreviousServing, msg)
+}
+
+// whyNone tells a crash loop from a plain absence.
+func (p *planner) whyNone(r *store.Release) Reason {
+	for i := range p.w.Groups {
+		g := &p.w.Groups[i]
+		if g.matches(r) && (g.Main().Deaths >= p.w.Timing.CrashLimit || p.w.Now.Before(g.Main().RestartAt)) {
+			return ReasonCrashLoop
+		}
+	}
+	return ReasonNoReadyReplica
+}
+
+func (p *planner) explainNone(r *store.Release) string {
+	for i := range p.w.Groups {
+		g := &p.w.Groups[i]
+		if !g.matches(r) {
+			continue
+		}
+		switch m := g.Main(); m.Status {
+		case docker.StatusExited, docker.StatusDead, docker.StatusRestarting:
+			return explainEnd(m)
+		case docker.StatusRunning, docker.StatusCreated, docker.StatusPaused, docker.StatusRemoving:
+			if m.Ready.Last != "" {
+				return "container " + m.Name + ": " + m.Ready.Last
+			}
+		}
+	}
+	return "no replica is ready"
+}

@@ -1,0 +1,165 @@
+package application
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/reconcile"
+	"github.com/berth-cloud/berth/internal/store"
+)
+
+// rollForward brings all groups of the goal up beside what serves, and moves
+// traffic over once every one of them is ready.
+func (p *planner) rollForward(goal *store.Release) {
+	if p.w.Active == nil && p.attemptFailed() && p.w.Now.Before(p.w.RetryAt) {
+		p.wake(p.w.RetryAt)
+		p.condition(reconcile.False, Reason(p.w.Attempt.Reason), p.w.Attempt.Message)
+		return
+	}
+	p.raise(goal)
+}
+
+// handOver replaces a release that nothing may run beside: the goal's
+// containers are made first, then traffic is held and drained, the old groups
+// are stopped, the goal's started.
+func (p *planner) handOver(goal *store.Release) {
+	w := p.w
+	if missing := p.missing(goal); len(missing) > 0 {
+		for _, i := range missing {
+			if name := releaseContainer(goal, i); !w.nameHeld(name) {
+				p.create(goal, i)
+			} else {
+				p.recheck()
+			}
+		}
+		p.keepServing()
+		p.progress(ReasonHandingOver, "the new containers are being made; the old release serves")
+		return
+	}
+	for i := range w.Groups {
+		if w.Groups[i].matches(w.ActiveRelease) {
+			p.wanted[&w.Groups[i]] = true // kept, stopped, until the goal serves
+		}
+	}
+	if len(w.Active.Targets) > 0 {
+		row := *w.Active
+		row.Targets = nil
+		p.act(Action{Kind: ActSetActive, Active: &row, Why: "hand-over: requests are held"})
+		p.condition(reconcile.False, ReasonHandingOver, "requests are held while the old release is replaced")
+		return
+	}
+	if p.stopOthers(goal) {
+		p.condition(reconcile.False, ReasonHandingOver, "the old release drains and stops; requests are held")
+		return
+	}
+	p.raise(goal)
+}
+
+// missing are the replicas of the release that have no group yet.
+func (p *planner) missing(r *store.Release) []int {
+	var out []int
+	for i := range p.w.Desired.Replicas {
+		if p.w.group(r, i) == nil {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// stopOthers stops what runs and is not of the release, once traffic has left
+// it, and reports whether anything still runs.
+func (p *planner) stopOthers(goal *store.Release) bool {
+	running := false
+	for i := range p.w.Groups {
+		g := &p.w.Groups[i]
+		if g.matches(goal) || !g.Running() {
+			continue
+		}
+		running = true
+		p.stopWhenDrained(g)
+	}
+	return running
+}
+
+// raise gets every group of the goal ready, then moves traffic to them.
+func (p *planner) raise(goal *store.Release) {
+	w := p.w
+	targets := make([]store.ActiveTarget, 0, w.Desired.Replicas)
+	waiting := ""
+	for i := range w.Desired.Replicas {
+		g := w.group(goal, i)
+		if g == nil {
+			p.bring(goal, i, false)
+			continue
+		}
+		p.wanted[g] = true
+		m := g.Main()
+		if m.Status == docker.StatusCreated || endedBefore(m, w.AttemptAt) {
+			p.act(Action{Kind: ActStart, Container: m.Name, Release: goal, Replica: i})
+			continue
+		}
+		v := judge(w, goal, g)
+		switch {
+		case v.ready:
+			targets = append(targets, targetOf(goal, g))
+		case v.failed != "":
+			p.fail(v.failed, v.detail)
+			return
+		default:
+			p.wake(v.again)
+			waiting = v.detail
+		}
+	}
+	if len(targets) < w.Desired.Replicas {
+		msg := "waiting for the new release to become ready"
+		if waiting != "" {
+			msg += ": " + waiting
+		}
+		p.progress(ReasonStarting, msg)
+		return
+	}
+	p.cutOver(goal, targets)
+}
+
+// cutOver makes the goal the active release.
+func (p *planner) cutOver(goal *store.Release, targets []store.ActiveTarget) {
+	w := p.w
+	for _, t := range targets {
+		p.act(Action{Kind: ActSetRestart, Container: t.Container, Policy: docker.RestartUnlessStopped})
+	}
+	row := store.ActiveRelease{
+		Service: w.Desired.Name, AppID: w.Desired.AppID, ReleaseID: goal.ID, Targets: targets,
+		Route: routeOf(&w.Desired.Spec), Since: w.Now,
+	}
+	if w.Active != nil {
+		row.PreviousID = w.Active.ReleaseID
+		if keep := w.Desired.Spec.KeepPrevious; keep > 0 && !handsOver(goal, w.ActiveRelease) {
+			row.HeldUntil = w.Now.Add(keep)
+		}
+	}
+	p.act(Action{Kind: ActSetActive, Active: &row, Release: goal, Why: "cutover"})
+	p.condition(reconcile.True, ReasonCutoverPending, "the new release is ready; traffic is moving to it")
+}
+
+// endedBefore reports whether the container ended before the attempt began: it
+// was stopped, or belongs to an earlier try, and gets a new one.
+func endedBefore(m *Member, attempt time.Time) bool {
+	return (m.Status == docker.StatusExited || m.Status == docker.StatusDead) && m.Exit.FinishedAt.Before(attempt)
+}
+
+func targetOf(r *store.Release, g *Group) store.ActiveTarget {
+	t := store.ActiveTarget{Container: g.Main().Name, Replica: g.Replica}
+	if r.Spec.Port > 0 {
+		t.Address = netip.AddrPortFrom(g.Main().Address, uint16(r.Spec.Port))
+	}
+	return t
+}
+
+// sameActive reports whether two rows say the same, their versions aside.
+func sameActive(a, b *store.ActiveRelease) bool {
+	return a.ReleaseID == b.ReleaseID && slices.Equal(a.Targets, b.Targets) &&
+		slices.Equal(a.Route.Hosts, b.Route.Hosts) && a.Route.Path == b.Route.Path &&
+		a.Route.HoldTimeout == b.Route.HoldTimeout && a.Route.DrainTimeout == b.Route.DrainTimeout
+}

@@ -1,0 +1,139 @@
+package application
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/berth-cloud/berth/internal/docker"
+)
+
+// Puller fetches images beside the passes, one fetch per service at a time.
+// When a fetch ends it wakes the service.
+type Puller struct {
+	rt      docker.Runtime
+	now     func() time.Time
+	wake    func(service string)
+	Timeout time.Duration // of one fetch; 10 minutes by default
+	// Spawn runs the fetch; a goroutine by default.
+	Spawn  func(func())
+	Logger *slog.Logger
+
+	mu    sync.Mutex
+	pulls map[string]*pull
+	wg    sync.WaitGroup
+}
+
+type pull struct {
+	attempt  int64
+	cancel   context.CancelFunc
+	done     bool
+	failure  Reason
+	detail   string
+	progress string
+}
+
+// NewPuller builds a puller; wake may be nil.
+func NewPuller(rt docker.Runtime, now func() time.Time, wake func(service string)) *Puller {
+	if wake == nil {
+		wake = func(string) {}
+	}
+	p := &Puller{rt: rt, now: now, wake: wake, Timeout: 10 * time.Minute, pulls: map[string]*pull{}, Logger: slog.New(slog.DiscardHandler)}
+	p.Spawn = func(f func()) { p.wg.Go(f) }
+	return p
+}
+
+// State is how far the fetch for a service's attempt is.
+func (p *Puller) State(service string, attempt int64) ImageState {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pl := p.pulls[service]
+	switch {
+	case pl == nil || pl.attempt != attempt:
+		return ImageState{}
+	case !pl.done:
+		return ImageState{Pulling: true, Progress: pl.progress}
+	}
+	return ImageState{Failure: pl.failure, FailureDetail: pl.detail}
+}
+
+// Start begins to fetch ref for an attempt; a fetch for an earlier one ends.
+func (p *Puller) Start(service string, attempt int64, ref string) {
+	ctx, cancel := context.WithTimeout(context.Background(), p.Timeout)
+	p.mu.Lock()
+	if old := p.pulls[service]; old != nil && !old.done {
+		if old.attempt == attempt {
+			p.mu.Unlock()
+			cancel()
+			return
+		}
+		old.cancel()
+	}
+	pl := &pull{attempt: attempt, cancel: cancel, progress: "pulling " + ref}
+	p.pulls[service] = pl
+	p.mu.Unlock()
+	p.Spawn(func() {
+		defer cancel()
+		err := p.rt.Pull(ctx, ref, nil, func(pr docker.PullProgress) { p.note(pl, ref, pr) })
+		p.finish(service, pl, ref, err)
+	})
+}
+
+func (p *Puller) note(pl *pull, ref string, pr docker.PullProgress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pl.progress = fmt.Sprintf("pulling %s: %s %s", ref, pr.Layer, pr.Status)
+}
+
+func (p *Puller) finish(service string, pl *pull, ref string, err error) {
+	p.mu.Lock()
+	current := p.pulls[service] == pl
+	switch {
+	case err == nil:
+		if current {
+			delete(p.pulls, service)
+		}
+	default:
+		pl.done = true
+		pl.failure, pl.detail = pullFailure(ref, err, p.Timeout)
+	}
+	p.mu.Unlock()
+	if err != nil {
+		p.Logger.Warn("image could not be fetched", "service", service, "image", ref, "error", err)
+	}
+	p.wake(service)
+}
+
+func pullFailure(ref string, err error, timeout time.Duration) (Reason, string) {
+	switch {
+	case docker.IsImageNotFound(err):
+		return ReasonImageNotFound, fmt.Sprintf("image %s is neither on the engine nor in its registry; check the name and the tag, or load it on this machine: %v", ref, err)
+	case errors.Is(err, docker.ErrUnauthorized):
+		return ReasonImageDenied, fmt.Sprintf("the registry of image %s refused access: %v", ref, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return ReasonImagePullFailed, fmt.Sprintf("image %s did not arrive within %s", ref, timeout)
+	}
+	return ReasonImagePullFailed, fmt.Sprintf("image %s could not be fetched: %v", ref, err)
+}
+
+// Forget drops a failed fetch, so that the next pass may try again.
+func (p *Puller) Forget(service string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if pl := p.pulls[service]; pl != nil && pl.done {
+		delete(p.pulls, service)
+	}
+}
+
+// Close ends all fetches and waits for them.
+func (p *Puller) Close() {
+	p.mu.Lock()
+	for _, pl := range p.pulls {
+		pl.cancel()
+	}
+	p.mu.Unlock()
+	p.wg.Wait()
+}

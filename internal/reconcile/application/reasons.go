@@ -1,0 +1,60 @@
+package application
+
+// Reason says in one word why a condition, an attempt or a trace event is what
+// it is. The API, the command line and the page read this list.
+type Reason string
+
+// Reasons of a service that serves.
+const (
+	ReasonDeployed        Reason = "Deployed"               // the desired release serves on every replica
+	ReasonRollingOut      Reason = "RollingOut"             // the active release serves, a new one is on its way
+	ReasonPreviousServing Reason = "PreviousReleaseServing" // the last change failed, the release before it serves
+	ReasonScaling         Reason = "Scaling"                // serves, the number of replicas is being changed
+	ReasonDegraded        Reason = "Degraded"               // serves with fewer replicas than desired
+	ReasonCutoverPending  Reason = "CutoverPending"         // waits for the data plane to take the new routes
+)
+
+// Reasons of a service that does not serve yet, or no more.
+const (
+	ReasonNoDesiredState  Reason = "NoDesiredState"
+	ReasonSuspended       Reason = "Suspended"
+	ReasonSuspending      Reason = "Suspending"
+	ReasonMaintenance     Reason = ReasonMaintenanceHold
+	ReasonStarting        Reason = "Starting" // first release, not ready yet
+	ReasonHandingOver     Reason = "HandingOver"
+	ReasonNoReadyReplica  Reason = "NoReadyReplica"
+	ReasonCrashLoop       Reason = "CrashLoopBackOff"
+	ReasonResolvingImage  Reason = "ResolvingImage"
+	ReasonPullingImage    Reason = "PullingImage"
+	ReasonStoreError      Reason = "StoreError"
+	ReasonEngineError     Reason = "EngineError"
+	ReasonStrategyUnknown Reason = "StrategyUnrecognized"
+)
+
+// Reasons why a change failed.
+const (
+	ReasonImageNotFound    Reason = "ImageNotFound"
+	ReasonImageDenied      Reason = "ImageAccessDenied"
+	ReasonImagePullFailed  Reason = "ImagePullFailed"
+	ReasonPlatformMismatch Reason = "ImagePlatformMismatch"
+	ReasonCreateFailed     Reason = "CreateFailed"
+	ReasonStartFailed      Reason = "StartFailed"
+	ReasonNameTaken        Reason = "ContainerNameTaken"
+	ReasonPortInUse        Reason = "HostPortInUse"
+	ReasonNetworkFailed    Reason = "NetworkFailed"
+	ReasonVolumeFailed     Reason = "VolumeFailed"
+	ReasonAddressFailed    Reason = "AddressFailed"
+	ReasonReadinessFailed  Reason = "ReadinessFailed"
+	ReasonExited           Reason = "ExitedDuringReadiness"
+	ReasonOOMKilled        Reason = "OOMKilledDuringReadiness"
+	ReasonExitedStable     Reason = "ExitedDuringStableWindow"
+	ReasonOOMStable        Reason = "OOMKilledDuringStableWindow"
+	ReasonImageMismatch    Reason = "ImageDigestMismatch"
+	ReasonReleaseGone      Reason = "ReleaseNotFound"
+	ReasonTeardownPending  Reason = "TeardownPending"
+	ReasonTeardownDone     Reason = "TeardownsFinalized"
+	ReasonNothingToDo      Reason = "NothingToFinalize"
+)
+
+// ReasonMaintenanceHold is the result reason while DesiredService.MaintenanceHold is set.
+const ReasonMaintenanceHold = "MaintenanceHold"

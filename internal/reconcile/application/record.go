@@ -1,0 +1,145 @@
+package application
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/probe"
+	"github.com/berth-cloud/berth/internal/spec"
+)
+
+// record is what is remembered of one container.
+type record struct {
+	mu      sync.Mutex
+	full    *docker.ContainerState
+	stale   bool
+	ready   Readiness
+	proof   time.Time // the start for which it was found ready; zero: not yet
+	deaths  []time.Time
+	asked   bool // we stopped it: its end is no crash
+	restart time.Time
+	tail    []string
+}
+
+func (r *record) markStale() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stale = true
+}
+
+func (r *record) takeStale() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was := r.stale
+	r.stale = false
+	return was
+}
+
+// observe takes in a fresh inspection: ends since the last one are crashes
+// unless we asked for them. A container that takes traffic when it is first
+// seen is trusted, as it was found ready before.
+func (r *record) observe(full *docker.ContainerState, serving bool, now time.Time, backoff *RestartBackoff, t Timing) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.full
+	r.full = full
+	if before == nil {
+		if serving && full.Running() {
+			r.proof = full.Started
+		}
+		return
+	}
+	if !full.Started.Equal(before.Started) {
+		r.ready = Readiness{}
+	}
+	for range crashes(before, full) {
+		if r.asked {
+			continue
+		}
+		r.deaths = append(r.deaths, now)
+		if !full.Running() || len(r.deaths) >= t.CrashLimit {
+			r.restart = backoff.Note(full.Name, now)
+		}
+	}
+	if full.Running() {
+		r.asked = false
+	}
+}
+
+// crashes counts how often a container ended between two looks.
+func crashes(before, after *docker.ContainerState) int {
+	n := max(0, after.RestartCount-before.RestartCount)
+	ended := after.Exit.FinishedAt.After(before.Exit.FinishedAt)
+	if n == 0 && ended {
+		n = 1
+	}
+	return n
+}
+
+func (r *record) noteAsked() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = true
+}
+
+// noteStarted forgets what probing showed: the next run proves itself anew.
+func (r *record) noteStarted() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ready, r.stale = Readiness{}, true
+}
+
+func (r *record) keepTail(lines []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(lines) > 0 {
+		r.tail = lines
+	}
+}
+
+func (r *record) proven(started time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.proof = started
+}
+
+// noteProbe takes in one probe and returns the readiness that follows.
+func (r *record) noteProbe(ok bool, detail string, now time.Time, declared *spec.HTTPProbe) Readiness {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	interval := spec.DefaultProbeInterval
+	if declared != nil && declared.Interval > 0 {
+		interval = declared.Interval
+	}
+	if r.ready.Since.IsZero() {
+		r.ready.Since = now
+	}
+	r.ready.Attempts++
+	switch {
+	case !ok:
+		r.ready.ReadySince, r.ready.Last = time.Time{}, detail
+		r.ready.Due = now.Add(probe.NextDelay(r.ready.Attempts, interval))
+	case r.ready.ReadySince.IsZero():
+		r.ready.ReadySince = now
+		r.ready.Due = now.Add(interval)
+	default:
+		r.ready.Due = now.Add(interval)
+	}
+	return r.ready
+}
+
+// member is the container as a plan sees it.
+func (r *record) member(full *docker.ContainerState, now time.Time, t Timing) *Member {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.deaths = slices.DeleteFunc(r.deaths, func(d time.Time) bool { return now.Sub(d) >= t.CrashWindow })
+	m := &Member{
+		Name: full.Name, ID: full.ID, ReleaseID: full.Labels[docker.LabelRelease], Status: full.Status,
+		ImageID: full.ImageID, Address: full.Address, Started: full.Started, Exit: full.Exit, Restart: full.Restart,
+		Ready: r.ready, Deaths: len(r.deaths), RestartAt: r.restart, LastLog: r.tail,
+		Recheck: !r.proof.Equal(full.Started),
+	}
+	return m
+}

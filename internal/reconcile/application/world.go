@@ -1,0 +1,256 @@
+package application
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/distribution/reference"
+
+	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/spec"
+	"github.com/berth-cloud/berth/internal/store"
+)
+
+// World is all that one pass knows. It is gathered once, then planned on.
+type World struct {
+	Now     time.Time
+	Desired *store.DesiredService // nil: no such service
+	// Attempt is this service's part of the attempt that asked for Desired;
+	// nil when it is no longer on record.
+	Attempt   *store.AttemptService
+	AttemptAt time.Time // when that attempt was accepted
+	// Failure is an effect of this attempt that was refused for good.
+	Failure *Failure
+	// Release is what shall run; nil until the image is resolved.
+	Release *store.Release
+	Image   ImageState // meaningful while Release is nil
+	Active  *store.ActiveRelease
+	// ActiveRelease is the record of Active's release.
+	ActiveRelease *store.Release
+	Groups        []Group // ordered by name of the first member
+	Ingress       IngressView
+	Timing        Timing
+	// RetryAt is when a service whose first deploy failed may try again.
+	RetryAt time.Time
+	// Leaked are holders of addresses that have no container any more.
+	Leaked []string
+}
+
+// Group is one replica of one release as observed.
+type Group struct {
+	Key      string // ReleaseKey of its containers
+	SpecHash string
+	Replica  int
+	Members  []Member // one today: the main container
+}
+
+// Main is the member that serves.
+func (g *Group) Main() *Member { return &g.Members[0] }
+
+// Running reports whether any member runs, or may at any moment.
+func (g *Group) Running() bool {
+	for i := range g.Members {
+		switch g.Members[i].Status {
+		case docker.StatusRunning, docker.StatusRestarting, docker.StatusPaused:
+			return true
+		case docker.StatusCreated, docker.StatusExited, docker.StatusDead, docker.StatusRemoving:
+		}
+	}
+	return false
+}
+
+// Member is one container of a group.
+type Member struct {
+	Name      string
+	ID        string
+	ReleaseID string
+	Status    docker.Status
+	ImageID   string
+	Address   netip.Addr
+	Started   time.Time
+	Exit      docker.ExitState
+	Restart   docker.RestartPolicy
+	Ready     Readiness
+	// Recheck is set when the container ended since it was last found ready:
+	// it must prove itself again before it takes traffic.
+	Recheck bool
+	// Deaths counts unasked ends within the crash window.
+	Deaths int
+	// RestartAt is when it may be started again after a crash; zero: now.
+	RestartAt time.Time
+	LastLog   []string // its last lines, once it has ended
+}
+
+// Readiness is what probing has shown about a running container so far.
+type Readiness struct {
+	Attempts   int
+	Since      time.Time // when we began to look; zero: not yet
+	Due        time.Time // next probe; zero: at once
+	ReadySince time.Time // first of the unbroken run of good probes; zero: not ready
+	Last       string    // what the last bad probe found, in a sentence
+}
+
+// Failure is why an effect cannot succeed, however often it is tried.
+type Failure struct {
+	Reason Reason
+	Detail string
+}
+
+// ImageState is how far the resolution of an image is.
+type ImageState struct {
+	Present *docker.Image
+	Pulling bool
+	// Failure is set when the pull of this attempt failed for good.
+	Failure       Reason
+	FailureDetail string
+	Progress      string
+}
+
+// IngressView is what the data plane last reported.
+type IngressView struct {
+	Known    bool  // it answers, and Acked belongs to its current epoch
+	Acked    int64 // the route version it serves
+	InFlight map[string]TargetTraffic
+}
+
+// TargetTraffic is the traffic of one container in the data plane.
+type TargetTraffic struct {
+	InFlight      int
+	Draining      bool
+	DrainingSince time.Time
+}
+
+// Timing are the waits that are not part of a service's spec.
+type Timing struct {
+	// StartupWatch is how long a release without a declared probe must keep
+	// running before it takes traffic.
+	StartupWatch time.Duration
+	// CrashLimit ends within CrashWindow make the controller take restarts
+	// over from the engine.
+	CrashLimit  int
+	CrashWindow time.Duration
+	// DrainSlack is added to a drain timeout before the data plane's own end
+	// of a drain is no longer waited for.
+	DrainSlack time.Duration
+	// StopGrace is the grace of containers whose service says nothing.
+	StopGrace time.Duration
+	// Recheck is the longest wait for something that should wake us.
+	Recheck time.Duration
+}
+
+// DefaultTiming is used where nothing else is said.
+func DefaultTiming() Timing {
+	return Timing{
+		StartupWatch: 3 * time.Second,
+		CrashLimit:   3,
+		CrashWindow:  time.Minute,
+		DrainSlack:   5 * time.Second,
+		StopGrace:    spec.DefaultStopGrace,
+		Recheck:      10 * time.Second,
+	}
+}
+
+// matches reports whether the group runs exactly what the release says.
+func (g *Group) matches(r *store.Release) bool {
+	if r == nil || g.Key != ReleaseKey(r.Service, releaseContainer(r, 0)) || g.SpecHash != r.SpecHash {
+		return false
+	}
+	img := g.Main().ImageID
+	return img == "" || r.ImageID == "" || img == r.ImageID
+}
+
+// group finds the group of that release and replica.
+func (w *World) group(r *store.Release, replica int) *Group {
+	for i := range w.Groups {
+		if g := &w.Groups[i]; g.Replica == replica && g.matches(r) {
+			return g
+		}
+	}
+	return nil
+}
+
+// sameContent reports whether two releases run the same containers.
+func sameContent(a, b *store.Release) bool {
+	return a != nil && b != nil && a.SpecHash == b.SpecHash && releaseContainer(a, 0) == releaseContainer(b, 0)
+}
+
+// nameHeld reports whether a container of that name stands that is not the
+// group looked for, so that the name must become free first.
+func (w *World) nameHeld(name string) bool {
+	for i := range w.Groups {
+		for j := range w.Groups[i].Members {
+			if w.Groups[i].Members[j].Name == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// target finds a container among those that take traffic.
+func (w *World) target(name string) *store.ActiveTarget {
+	if w.Active == nil {
+		return nil
+	}
+	for i := range w.Active.Targets {
+		if w.Active.Targets[i].Container == name {
+			return &w.Active.Targets[i]
+		}
+	}
+	return nil
+}
+
+// routed reports whether requests reach the active release by the data plane.
+func (w *World) routed() bool { return w.Active != nil && len(w.Active.Route.Hosts) > 0 }
+
+// acknowledged reports whether the data plane serves the active release as it
+// is recorded now. Without a route there is nothing to acknowledge.
+func (w *World) acknowledged() bool {
+	if !w.routed() {
+		return true
+	}
+	return w.Ingress.Known && w.Ingress.Acked >= w.Active.Version
+}
+
+// handsOver reports whether two releases must not run at once.
+func handsOver(a, b *store.Release) bool {
+	for _, r := range []*store.Release{a, b} {
+		if r != nil && (r.Spec.Exclusive() || r.Spec.Strategy == spec.Recreate) {
+			return true
+		}
+	}
+	return false
+}
+
+// routeOf is how requests shall reach a service.
+func routeOf(s *spec.Service) store.ActiveRoute {
+	if s.Port == 0 || len(s.Domains) == 0 {
+		return store.ActiveRoute{}
+	}
+	path := s.Path
+	if path == "" {
+		path = "/"
+	}
+	drain := s.DrainTimeout
+	if s.Exclusive() || s.Strategy == spec.Recreate {
+		// Requests are held while the old release drains: let that not eat up
+		// all the time they may be held.
+		drain = min(drain, s.HoldTimeout/2)
+	}
+	return store.ActiveRoute{Hosts: s.Domains, Path: path, HoldTimeout: s.HoldTimeout, DrainTimeout: drain}
+}
+
+// digestFor picks from an image's repository digests the one of the reference's
+// own repository.
+func digestFor(ref string, digests []string) string {
+	want, err := reference.ParseNormalizedNamed(ref)
+	if err != nil {
+		return ""
+	}
+	for _, d := range digests {
+		if got, err := reference.ParseNormalizedNamed(d); err == nil && got.Name() == want.Name() {
+			return d
+		}
+	}
+	return ""
+}

@@ -1,0 +1,134 @@
+package ingress
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/berth-cloud/berth/internal/ingress/table"
+	"github.com/berth-cloud/berth/internal/reconcile/application"
+)
+
+// Plane is the data plane as the control plane reaches it.
+type Plane interface {
+	Push(ctx context.Context, t table.Table) (table.Ack, error)
+	Reports(ctx context.Context, each func(table.Report) error) error
+}
+
+// Link follows one data plane. Its view is what the last report said, or
+// "unknown" while no data plane answers.
+type Link struct {
+	plane  Plane
+	logger *slog.Logger
+	// wake is told which services' traffic changed; push that the data plane
+	// is a new process and wants its table.
+	wake func(service string)
+	push func()
+	lost func() // nobody answers any more
+
+	mu    sync.Mutex
+	epoch string
+	view  application.IngressView
+	names map[string]string // target -> service
+}
+
+// NewLink builds a link; Run makes it live.
+func NewLink(plane Plane, logger *slog.Logger, wake func(service string), push, lost func()) *Link {
+	return &Link{plane: plane, logger: logger, wake: wake, push: push, lost: lost}
+}
+
+// unacknowledged is below every route version.
+const unacknowledged = -1
+
+const (
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = time.Second
+)
+
+// Run follows reports until ctx is done, through any number of data planes.
+func (l *Link) Run(ctx context.Context) {
+	retry := firstRetry
+	for ctx.Err() == nil {
+		err := l.plane.Reports(ctx, func(r table.Report) error {
+			retry = firstRetry
+			l.take(r)
+			return nil
+		})
+		if l.lose() && ctx.Err() == nil {
+			l.logger.WarnContext(ctx, "the data plane is out of reach", "error", err)
+		}
+		l.lost()
+		select {
+		case <-ctx.Done():
+		case <-time.After(retry):
+			retry = min(2*retry, lastRetry)
+		}
+	}
+}
+
+// View is what is known now. The map in it is never changed again.
+func (l *Link) View() application.IngressView {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.view
+}
+
+// acknowledged takes in an answer to a push.
+func (l *Link) acknowledged(a table.Ack) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.view.Known || a.Epoch != l.epoch {
+		return // an answer of a process that is gone, or whose report is yet to come
+	}
+	l.view.Acked = max(l.view.Acked, a.Version)
+}
+
+// lose forgets the view and reports whether there was one.
+func (l *Link) lose() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.view.Known
+	l.view, l.epoch = application.IngressView{}, ""
+	return was
+}
+
+func (l *Link) take(r table.Report) {
+	acked := int64(unacknowledged)
+	if v, ok := r.Versions[table.OwnerServer]; ok {
+		acked = v
+	}
+	traffic := make(map[string]application.TargetTraffic, len(r.Targets))
+	names := make(map[string]string, len(r.Targets))
+	for _, t := range r.Targets {
+		traffic[t.ID] = application.TargetTraffic{InFlight: t.InFlight, Draining: t.Draining, DrainingSince: t.DrainingSince}
+		names[t.ID] = t.Service
+	}
+	l.mu.Lock()
+	fresh := r.Epoch != l.epoch
+	before, beforeNames := l.view, l.names
+	if !fresh {
+		acked = max(acked, before.Acked)
+	}
+	l.epoch, l.names = r.Epoch, names
+	l.view = application.IngressView{Known: true, Acked: acked, InFlight: traffic}
+	l.mu.Unlock()
+	if fresh {
+		l.push()
+	}
+	for service := range drained(before.InFlight, beforeNames, traffic) {
+		l.wake(service)
+	}
+}
+
+// drained are the services of targets that began to drain or are gone.
+func drained(before map[string]application.TargetTraffic, names map[string]string, now map[string]application.TargetTraffic) map[string]bool {
+	out := map[string]bool{}
+	for id, was := range before {
+		is, still := now[id]
+		if !still || (is.Draining && (!was.Draining || is.InFlight == 0 && was.InFlight > 0)) {
+			out[names[id]] = true
+		}
+	}
+	return out
+}
