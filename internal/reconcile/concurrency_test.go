@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -122,6 +123,7 @@ func TestAGroupsSlotPassesOnWhenItsNextKeyMovesAway(t *testing.T) {
 		r := newRig(t, cfg, take(time.Second)).start()
 		for _, key := range []Key{a, b, c} {
 			r.Enqueue(key)
+			synctest.Wait()
 		}
 		r.sleep(500 * time.Millisecond)
 		mu.Lock()
@@ -132,6 +134,62 @@ func TestAGroupsSlotPassesOnWhenItsNextKeyMovesAway(t *testing.T) {
 		r.wantTimes(c, time.Second)
 		r.halt()
 	})
+}
+
+func TestARaisedBoundLetsThoseInThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var limit atomic.Int32
+		limit.Store(1)
+		cfg := Config{
+			Group:      func(Key) string { return "node" },
+			GroupLimit: func(string) int { return int(limit.Load()) },
+		}
+		r := newRig(t, cfg, take(time.Minute)).start()
+		all := keys("application", 4)
+		for _, key := range all[:3] {
+			r.Enqueue(key)
+		}
+		synctest.Wait()
+		limit.Store(3)
+		r.Enqueue(all[3]) // its pass is when the new bound is seen
+		synctest.Wait()
+		if s := r.Stats(); s.Running != 3 || s.Blocked != 1 {
+			t.Errorf("three of four should run: %+v", s)
+		}
+		r.wantPasses(all[3], 0)
+		r.halt()
+	})
+}
+
+// A slot that became free belongs to the next key also before a worker is there
+// for it; when that key leaves the line the slot must not leave with it.
+func TestASlotHandedToAKeyThatLeavesTheLineIsNotLost(t *testing.T) {
+	for name, leave := range map[string]func(q *queue, ent *entry){
+		"parked":    func(q *queue, ent *entry) { q.parkKey(ent.key) },
+		"forgotten": func(q *queue, ent *entry) { q.forget(ent) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := newQueue()
+			all := keys("application", 3)
+			var ents []*entry
+			for _, key := range all {
+				q.ask(1, key, wakeDesired, laneSoon)
+				ents = append(ents, q.claim())
+			}
+			for i, ent := range ents {
+				if runs := q.admit(1, ent, "node", 1); runs != (i == 0) {
+					t.Fatalf("key %d runs: %t", i, runs)
+				}
+			}
+			q.settle(2, ents[0], verdict{})
+			q.finish(2, ents[0]) // the second key owns the slot now
+			leave(q, ents[1])
+			third := q.claim()
+			if third != ents[2] || !q.admit(3, third, "node", 1) {
+				t.Errorf("the third key does not run: %+v", ents[2])
+			}
+		})
+	}
 }
 
 func TestAChangeDoesNotStandBehindAResync(t *testing.T) {

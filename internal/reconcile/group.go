@@ -28,6 +28,7 @@ func (q *queue) enterGroup(ent *entry, name string, limit int) bool {
 		q.groups[name] = g
 	}
 	g.limit = max(limit, 0)
+	q.handOn(g) // the bound may have been raised
 	if g.full() {
 		g.waiting.pushBack(ent)
 		return false
@@ -37,8 +38,7 @@ func (q *queue) enterGroup(ent *entry, name string, limit int) bool {
 	return true
 }
 
-// leaveGroup gives back the slot that the entry owns, if it owns one, and
-// hands free slots on.
+// leaveGroup gives back the slot that the entry owns, if it owns one.
 func (q *queue) leaveGroup(ent *entry) {
 	g := ent.group
 	if g == nil {
@@ -46,6 +46,14 @@ func (q *queue) leaveGroup(ent *entry) {
 	}
 	ent.group = nil
 	g.taken--
+	q.handOn(g)
+	if g.taken == 0 && g.waiting.n == 0 {
+		delete(q.groups, g.name)
+	}
+}
+
+// handOn gives the free slots of a group to those that wait for one.
+func (q *queue) handOn(g *group) {
 	for g.waiting.n > 0 && !g.full() {
 		next := g.waiting.head
 		g.waiting.remove(next)
@@ -53,8 +61,5 @@ func (q *queue) leaveGroup(ent *entry) {
 		next.group = g
 		next.state = stateQueued
 		q.lanes[next.lane].pushFront(next)
-	}
-	if g.taken == 0 && g.waiting.n == 0 {
-		delete(q.groups, g.name)
 	}
 }

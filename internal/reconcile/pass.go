@@ -75,8 +75,9 @@ func (e *Engine) admit(ent *entry, group string, limit int) (context.Context, bo
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.clock()
-	if !e.q.admit(now, ent, group, limit) {
-		e.dispatch() // the key may have given its group's slot to another
+	runs := e.q.admit(now, ent, group, limit)
+	e.dispatch() // it may have handed slots of its group to others
+	if !runs {
 		return nil, false
 	}
 	ctx, cancel := context.WithCancelCause(context.WithValue(e.base, passKey{}, ent.key))

@@ -49,7 +49,6 @@ func (e *Engine) park(ctx context.Context, key Key) (*entry, *pass, error) {
 			if running != nil {
 				running.cancel(errPreempted)
 			}
-			e.dispatch() // the key may have given its group's slot to another
 			e.mu.Unlock()
 			return ent, running, nil
 		}

@@ -235,6 +235,8 @@ type verdict struct {
 // two the key still counts as running.
 func (q *queue) settle(now time.Duration, ent *entry, v verdict) {
 	switch {
+	case ent.forgotten:
+		return
 	case v.interrupted:
 		ent.asked |= wakeTimed
 		return
@@ -250,7 +252,7 @@ func (q *queue) settle(now time.Duration, ent *entry, v verdict) {
 		ent.failures = 0 // they were failures of what is no longer wanted
 		return
 	}
-	if v.wait > 0 && !ent.forgotten {
+	if v.wait > 0 {
 		q.setRetry(ent, now+v.wait)
 	}
 }

@@ -142,6 +142,10 @@ func TestAForgottenKeyComesBackWhenItIsWoken(t *testing.T) {
 		r.sleep(100 * time.Millisecond)
 		r.Forget(web)
 		r.Enqueue(web)
+		r.sleep(time.Second)
+		if out, ok := r.Results(web); ok {
+			t.Errorf("the pass of the forgotten key left a result: %+v", out)
+		}
 		r.sleep(time.Minute)
 		r.wantTimes(web, 0, time.Second)
 		if _, ok := r.Results(web); !ok {
