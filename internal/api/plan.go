@@ -1,0 +1,213 @@
+package api
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/berth-cloud/berth/internal/spec"
+	"github.com/berth-cloud/berth/internal/store"
+	"github.com/berth-cloud/berth/internal/wire"
+)
+
+// planned is a plan with what it takes to carry it out.
+type planned struct {
+	plan   wire.Plan
+	change store.Change
+}
+
+// planApply compares what a file asks for with what the store holds.
+func planApply(st *appState, app *spec.App, refresh bool) planned {
+	p := newPlanned(st, store.AttemptApply)
+	names := slices.Sorted(maps.Keys(app.Services))
+	for _, name := range st.names() {
+		if _, ok := app.Services[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		wanted, keep := app.Services[name]
+		current, exists := st.services[name]
+		switch {
+		case !keep:
+			p.remove(current)
+		case !exists:
+			p.create(&wanted)
+		default:
+			p.update(current, &wanted, refresh)
+		}
+	}
+	return p.finish()
+}
+
+// planDelete plans the removal of an app.
+func planDelete(st *appState) planned {
+	p := newPlanned(st, store.AttemptDelete)
+	p.change.DeleteApp = true
+	for _, name := range st.names() {
+		p.remove(st.services[name])
+	}
+	p.plan.Changes = !st.app.Deleting
+	return p.finish()
+}
+
+// planRollback plans that a service run a release of its own again. What no
+// release records for good, because it changes without one, stays as it is:
+// replicas, routes and labels.
+func planRollback(st *appState, current serviceState, to *store.Release) planned {
+	p := newPlanned(st, store.AttemptRollback)
+	p.change.Expect = map[string]int64{current.desired.Name: current.desired.Generation}
+	p.plan.Base = wire.Base(p.change.Expect)
+	wanted := to.Spec
+	now := &current.desired.Spec
+	wanted.Domains, wanted.Path, wanted.Labels = now.Domains, now.Path, now.Labels
+	if !wanted.Exclusive() {
+		wanted.Replicas = now.Replicas
+	}
+
+	step := p.step(wanted.Name, wire.ActionUpdate)
+	step.Changes = append([]wire.FieldChange{{Field: "release", Old: currentRelease(current), New: version(to.Version)}},
+		fieldChanges(now, &wanted)...)
+	if current.active != nil && current.active.ReleaseID != to.ID {
+		step.Interrupts = interruptions(current.running(), &wanted)
+		if len(step.Interrupts) == 0 { // the spec may be the same, the image is not
+			step.Interrupts = handover(&wanted)
+		}
+	}
+	if current.desired.ReleaseID == to.ID && !current.failed() {
+		step.Action, step.Changes, step.Interrupts = wire.ActionUnchanged, nil, nil
+	} else {
+		d := desired(st.name, &wanted, &current.desired)
+		d.ReleaseID, d.Image, d.Spec.Image = to.ID, to.Image, to.Image
+		p.put(d, step.Action)
+		step.Notices = append(step.Notices, "the app file still describes the newer state; applying it again undoes the rollback")
+	}
+	p.plan.Services = append(p.plan.Services, step)
+	return p.finish()
+}
+
+func newPlanned(st *appState, kind store.AttemptKind) *planned {
+	base := st.base()
+	return &planned{
+		plan: wire.Plan{App: st.name, Services: []wire.ServicePlan{}, Base: base, OpenAttempt: st.openAttempt()},
+		change: store.Change{
+			AppID: st.name, Kind: kind, Actions: map[string]string{}, Expect: maps.Clone(base),
+		},
+	}
+}
+
+func (p *planned) step(service string, action wire.Action) wire.ServicePlan {
+	return wire.ServicePlan{Service: service, Name: spec.FullName(p.plan.App, service), Action: action}
+}
+
+func (p *planned) put(d store.DesiredService, action wire.Action) {
+	p.change.Put = append(p.change.Put, d)
+	p.change.Actions[d.Name] = string(action)
+}
+
+func (p *planned) create(wanted *spec.Service) {
+	step := p.step(wanted.Name, wire.ActionCreate)
+	step.Changes, step.Notices = fieldChanges(nil, wanted), notices(wanted)
+	p.plan.Services = append(p.plan.Services, step)
+	p.plan.Base[step.Name], p.change.Expect[step.Name] = 0, 0
+	p.put(desired(p.plan.App, wanted, nil), step.Action)
+}
+
+func (p *planned) update(current serviceState, wanted *spec.Service, refresh bool) {
+	now := &current.desired.Spec
+	step := p.step(wanted.Name, changeAction(now, wanted))
+	step.Changes = fieldChanges(now, wanted)
+	switch {
+	case step.Action != wire.ActionUnchanged:
+	case current.failed():
+		step.Action = wire.ActionRetry
+		step.Notices = append(step.Notices, "nothing changed, but the last attempt failed; it is tried again")
+	case refresh && !pinnedImage(wanted.Image):
+		step.Action = wire.ActionRetry
+		step.Notices = append(step.Notices, "the image is looked up again; if the tag has moved, it is rolled out")
+	}
+	if step.Action != wire.ActionUnchanged {
+		d := desired(p.plan.App, wanted, &current.desired)
+		if step.Action == wire.ActionUpdate || refresh {
+			d.ReleaseID = ""
+		}
+		p.put(d, step.Action)
+	}
+	known := notices(now)
+	for _, n := range notices(wanted) {
+		if !slices.Contains(known, n) {
+			step.Notices = append(step.Notices, n)
+		}
+	}
+	if step.Action != wire.ActionUnchanged {
+		step.Interrupts = interruptions(current.running(), wanted)
+		if step.Action == wire.ActionRetry && current.active != nil && len(step.Interrupts) == 0 {
+			step.Interrupts = handover(wanted)
+		}
+	}
+	p.plan.Services = append(p.plan.Services, step)
+}
+
+func (p *planned) remove(current serviceState) {
+	d := &current.desired
+	step := p.step(d.Spec.Name, wire.ActionDelete)
+	for _, v := range d.Spec.Volumes {
+		if v.Name != "" {
+			step.KeptVolumes = append(step.KeptVolumes, v.Name)
+		}
+	}
+	p.plan.Services = append(p.plan.Services, step)
+	p.change.Delete = append(p.change.Delete, d.Name)
+	p.change.Actions[d.Name] = string(wire.ActionDelete)
+}
+
+// finish sums the steps up.
+func (p *planned) finish() planned {
+	for _, s := range p.plan.Services {
+		p.plan.Changes = p.plan.Changes || s.Action != wire.ActionUnchanged
+		p.plan.Interrupts = p.plan.Interrupts || len(s.Interrupts) > 0
+		p.plan.Removes = p.plan.Removes || s.Action == wire.ActionDelete
+	}
+	return *p
+}
+
+// desired is the row to write. What a file does not say is taken over.
+func desired(app string, wanted *spec.Service, current *store.DesiredService) store.DesiredService {
+	var d store.DesiredService
+	if current != nil {
+		d = *current
+	}
+	if d.Image != wanted.Image {
+		d.LocalImageID = ""
+	}
+	d.Name, d.AppID = spec.FullName(app, wanted.Name), app
+	d.Image, d.Spec, d.Replicas = wanted.Image, *wanted, wanted.Replicas
+	return d
+}
+
+// notices are what the owner of a service should know about how it is declared.
+func notices(s *spec.Service) []string {
+	var out []string
+	switch {
+	case s.Port == 0:
+		out = append(out, "no port, so no route: it counts as ready once it has started and stays up")
+	case s.Readiness == nil:
+		out = append(out, fmt.Sprintf("no readiness probe declared: a TCP check of port %d decides", s.Port))
+	}
+	if s.Port != 0 && len(s.Domains) == 0 {
+		out = append(out, "no domain, so no route from outside: other services of the app reach it by name")
+	}
+	return out
+}
+
+// pinnedImage reports whether an image reference always means the same image.
+func pinnedImage(ref string) bool { return strings.Contains(ref, "@sha256:") }
+
+func currentRelease(s serviceState) string {
+	if s.active == nil {
+		return ""
+	}
+	return versionOf(s.active.ReleaseID)
+}

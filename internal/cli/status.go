@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-cloud/berth/internal/client"
+	"github.com/berth-cloud/berth/internal/wire"
+)
+
+// overview is the JSON of `berth status` without an app.
+type overview struct {
+	Daemon wire.Status       `json:"daemon"`
+	Apps   []wire.AppSummary `json:"apps"`
+}
+
+func (a *app) statusCmd() *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "status [APP]",
+		Short: "Show apps, or one app in detail",
+		Long: `Without an app: all apps, one a line. With one: each of its services, what serves,
+and why it is not what was asked for, if it is not.
+
+States: ready, deploying, degraded (it serves, but not what was asked for last),
+failed (it does not serve), deleting.`,
+		Example: `  berth status
+  berth status shop
+  berth status shop -f       # follow the deploy that is going on`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c := a.client()
+			defer c.Close()
+			if len(args) == 0 {
+				if follow {
+					return usage("-f needs an app", "Write `berth status APP -f`.")
+				}
+				return a.printOverview(cmd.Context(), c)
+			}
+			return a.printApp(cmd.Context(), c, args[0], follow)
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the attempt that is going on, and exit as apply does")
+	return cmd
+}
+
+func (a *app) printOverview(ctx context.Context, c *client.Client) error {
+	status, err := c.Status(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := c.Apps(ctx)
+	if err != nil {
+		return err
+	}
+	if a.json() {
+		return a.printJSON(overview{status, list.Apps})
+	}
+	if len(list.Apps) == 0 {
+		a.printf("No apps yet. Write an app.yaml and run `berth apply`.\n")
+		return nil
+	}
+	rows := [][]cell{a.header("APP", "STATE", "READY", "URL")}
+	for _, s := range list.Apps {
+		rows = append(rows, []cell{
+			{s.Name, a.out.bold}, a.state(s.State), plain(fmt.Sprintf("%d/%d", s.Ready, s.Services)), plain(strings.Join(s.URLs, " ")),
+		})
+	}
+	a.printf("%s", table(rows))
+	return nil
+}
+
+func (a *app) printApp(ctx context.Context, c *client.Client, name string, follow bool) error {
+	status, err := c.App(ctx, name)
+	if err != nil {
+		return err
+	}
+	if follow && status.LastAttempt != nil && !status.LastAttempt.State.Final() {
+		return a.await(ctx, c, wire.Plan{App: name}, *status.LastAttempt)
+	}
+	if a.json() {
+		return a.printJSON(status)
+	}
+	a.printf("%s  %s\n", a.out.bold("app "+name), a.state(status.State).String())
+	if l := status.LastAttempt; l != nil {
+		a.printf("last change: attempt %d, %s, %s, %s ago\n", l.ID, l.Kind, l.State, ago(a.env.Now().Sub(l.CreatedAt)))
+	}
+	a.printServices(status.Services)
+	for _, t := range status.Tombstones {
+		a.printf("%s is being removed", t.Service)
+		if t.Failures > 0 {
+			a.printf("; it failed %d times: %s", t.Failures, printable(t.LastCause))
+		}
+		a.printf("\n")
+	}
+	return nil
+}
+
+func (a *app) printServices(services []wire.ServiceStatus) {
+	if len(services) == 0 {
+		return
+	}
+	rows := [][]cell{a.header("SERVICE", "STATE", "SERVES", "REPLICAS", "IMAGE", "URL")}
+	for _, s := range services {
+		serves, running := "-", 0
+		if s.Active != nil {
+			serves, running = s.Active.Release, len(s.Active.Targets)
+		}
+		rows = append(rows, []cell{
+			{s.Service, a.out.bold}, a.state(s.State), plain(serves), plain(fmt.Sprintf("%d/%d", running, s.Replicas)),
+			plain(s.Image), plain(strings.Join(s.URLs, " ")),
+		})
+	}
+	lines := strings.SplitAfter(table(rows), "\n")
+	a.printf("\n%s", lines[0])
+	for i, s := range services {
+		a.printf("%s", lines[i+1])
+		if s.State != wire.StateReady {
+			a.printWhy(s)
+		}
+		if s.Pinned != "" {
+			a.printf("    %s\n", a.out.dim("rolled back to "+s.Pinned+"; the next apply ends that"))
+		}
+	}
+}
+
+// printWhy says why a service is not ready: the conditions that are not true,
+// and how its last change ended if that says more.
+func (a *app) printWhy(s wire.ServiceStatus) {
+	said := map[string]bool{}
+	why := func(reason, message string) {
+		text := reason
+		if message != "" {
+			text += ": " + message
+		}
+		if reason == "" || said[text] {
+			return
+		}
+		said[text] = true
+		a.printf("%s\n", indent("    ", printable(text)))
+	}
+	if s.LastAttempt != nil && s.LastAttempt.State == wire.AttemptFailed {
+		why(s.LastAttempt.Reason, s.LastAttempt.Message)
+	}
+	for _, c := range s.Conditions {
+		if c.Status != "True" {
+			why(c.Reason, c.Message)
+		}
+	}
+}
+
+func (a *app) state(s wire.AppState) cell {
+	paint := a.out.yellow
+	switch s {
+	case wire.StateReady:
+		paint = a.out.green
+	case wire.StateFailed:
+		paint = a.out.red
+	}
+	return cell{string(s), paint}
+}
+
+// String is the cell's text in its colour.
+func (c cell) String() string {
+	if c.paint == nil {
+		return c.text
+	}
+	return c.paint(c.text)
+}

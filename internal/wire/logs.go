@@ -1,0 +1,35 @@
+package wire
+
+import "time"
+
+// MaxTail bounds how many lines of backlog a request for logs may count back.
+const MaxTail = 10_000
+
+// LogQuery selects lines of the services of an app, over all of their
+// releases and replicas.
+type LogQuery struct {
+	App     string
+	Service string    // short name; empty: all services of the app
+	Since   time.Time // zero: from the oldest line kept
+	Tail    int       // last N lines of the backlog, at most MaxTail; 0 or less: all
+	Follow  bool      // go on with new lines until the context is done
+}
+
+// LogEntry is one line.
+type LogEntry struct {
+	Time      time.Time `json:"time"`
+	Service   string    `json:"service" doc:"Short name."`
+	Release   string    `json:"release,omitempty" doc:"Version, such as v3."`
+	Replica   int       `json:"replica"`
+	Container string    `json:"container"`
+	Stream    string    `json:"stream" enum:"stdout,stderr"`
+	Text      string    `json:"text"`
+	Partial   bool      `json:"partial,omitempty" doc:"The line goes on in the next entry of this container."`
+}
+
+// The names of the events in a stream of logs.
+const (
+	EventLog   = "log"   // data: LogEntry; id: its time, RFC 3339 with nanoseconds
+	EventEnd   = "end"   // the stream is complete; the last event
+	EventError = "error" // data: Problem; the last event
+)
