@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"flag"
 	"maps"
 	"slices"
 	"testing"
@@ -10,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-var modelSteps = flag.Int("queue.steps", 60, "actions in each run of the queue's model test")
+// modelSteps is how many actions one run takes; -rapid.checks says how many runs.
+const modelSteps = 80
 
 // modelKey is what the rules say about one key, kept in the plainest form.
 type modelKey struct {
@@ -302,7 +302,7 @@ func TestTheQueueFollowsTheRules(t *testing.T) {
 			},
 		}
 		names := slices.Sorted(maps.Keys(actions))
-		for range *modelSteps {
+		for range modelSteps {
 			actions[rapid.SampledFrom(names).Draw(t, "action")]()
 			m.check(t)
 		}
