@@ -83,7 +83,14 @@ var restartCases = []SuiteCase{
 		if !s.Wait(func() bool { return s.inspect(id).RestartCount >= 1 }) {
 			s.Fatal("it was not restarted under the new policy")
 		}
-		s.must(s.Runtime.Update(s.ctx, id, docker.ContainerUpdate{Restart: &never}), "update back")
+		// Engines refuse an update that meets the process just as it ends.
+		var err error
+		if !s.Wait(func() bool {
+			err = s.Runtime.Update(s.ctx, id, docker.ContainerUpdate{Restart: &never})
+			return err == nil
+		}) {
+			s.Fatalf("update back: %v", err)
+		}
 		st := s.waitStatus(id, docker.StatusExited)
 		if st.Restart != never {
 			s.Fatalf("policy %s", st.Restart)

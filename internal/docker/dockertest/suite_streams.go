@@ -39,8 +39,10 @@ var logCases = []SuiteCase{
 	{"TailCountsLinesNotFrames", func(s *suite) {
 		id := s.logging()
 		all := s.logs(id, docker.LogOptions{})
-		if got := s.logs(id, docker.LogOptions{Tail: 4}); !slices.Equal(got, all[len(all)-4:]) {
-			s.Fatalf("tail of 4 gave %d lines: %.200v", len(got), got)
+		for n := 1; n <= len(all); n++ {
+			if got := s.logs(id, docker.LogOptions{Tail: n}); !slices.Equal(got, all[len(all)-n:]) {
+				s.Fatalf("tail of %d gave %d lines: %.200v", n, len(got), got)
+			}
 		}
 	}},
 	{"SinceReturnsLinesFromThatInstantOn", func(s *suite) {
