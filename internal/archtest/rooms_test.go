@@ -24,8 +24,8 @@ var house = []room{
 		"internal/clock/...", "internal/probe/...", "internal/spec/...", "internal/store/...", "internal/wire/...",
 		// The contract of controllers; the store keeps its conditions.
 		"internal/reconcile",
-		// The contract between control plane and data plane.
-		"internal/ingress/table",
+		// The contract between control plane and data plane, and its client.
+		"internal/ingress/table", "internal/ingress/controlclient",
 	}},
 	{name: "runtime", packages: []string{"internal/docker/...", "internal/node/..."}, uses: []string{"ground"}},
 	{name: "application", packages: []string{"internal/reconcile/..."}, uses: []string{"ground", "runtime"}},
@@ -33,7 +33,7 @@ var house = []room{
 	{name: "backend", packages: []string{"backend/..."}, uses: []string{"ground", "runtime", "application", "provider"}},
 	{name: "lease", packages: []string{"lease/..."}, uses: []string{"ground", "runtime", "application", "provider", "backend"}},
 	{name: "machines", packages: []string{"instances/...", "infra/...", "agent/..."}, uses: []string{"ground", "runtime"}},
-	{name: "api", packages: []string{"internal/api/..."}, uses: []string{
+	{name: "api", packages: []string{"internal/api/...", "internal/applogs/..."}, uses: []string{
 		"ground", "runtime", "application", "provider", "backend", "lease", "machines",
 	}},
 	{name: "command line", packages: []string{"internal/cli/...", "internal/client/..."}, uses: []string{"ground"}},
