@@ -171,11 +171,10 @@ func (c *Clock) arm() {
 	c.alarm.Reset(d)
 }
 
-// close stops the alarm of a wall clock.
+// close stops the alarm of a wall clock; another engine on it sets it again.
 func (c *Clock) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.timers = nil
 	if c.alarm != nil {
 		c.alarm.Stop()
 	}

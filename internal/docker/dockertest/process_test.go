@@ -164,6 +164,29 @@ func TestAnEngineRestart(t *testing.T) {
 	})
 }
 
+func TestAnEngineThatShutsDownEndsEveryContainer(t *testing.T) {
+	w := newWorld(t)
+	w.run(w.spec("stubborn", dockertest.Behaviour{IgnoreTerm: true}))
+	w.run(w.spec("polite", dockertest.Behaviour{StopCode: 143}))
+	loop := w.spec("loop", dockertest.Behaviour{Exit: &dockertest.Exit{Code: 1}})
+	loop.Restart = docker.RestartUnlessStopped
+	w.run(loop)
+	w.clock.Advance(time.Minute) // the loop waits for its next start
+	w.RestartEngine(false)
+	for name, want := range map[string]int{"stubborn": 137, "polite": 143} {
+		if st := w.inspect(name); st.Status != docker.StatusExited || st.Exit.Code != want {
+			t.Errorf("%s is %s with code %d, want %d", name, st.Status, st.Exit.Code, want)
+		}
+	}
+	if st := w.inspect("loop"); !st.Running() || st.RestartCount != 0 {
+		t.Errorf("the loop is %s after %d restarts", st.Status, st.RestartCount)
+	}
+	w.clock.Advance(time.Minute)
+	if touched := w.TouchedWithout("none", ""); len(touched) != 3 {
+		t.Errorf("callers touched %v, want the three starts", touched)
+	}
+}
+
 func TestADownEngineAnswersNothing(t *testing.T) {
 	w := newWorld(t)
 	w.run(w.spec("c0", dockertest.Behaviour{Exit: &dockertest.Exit{After: time.Second}}))
