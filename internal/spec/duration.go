@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-var durationForm = regexp.MustCompile(`^([0-9]{1,12})(ms|s|m|h)$`)
+var durationForm = regexp.MustCompile(`^([0-9]+)(ms|s|m|h)$`)
 
 var durationUnits = map[string]time.Duration{
 	"ms": time.Millisecond,

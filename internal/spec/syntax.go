@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"sort"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -14,6 +15,16 @@ const maxLocateBytes = 64 << 10
 
 var yamlLine = regexp.MustCompile(`^line (\d+): `)
 
+// syntaxLine is the line that the parser names, or 1.
+func syntaxLine(err error) int {
+	if m := yamlLine.FindStringSubmatch(strings.TrimPrefix(err.Error(), "yaml: ")); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil && n > 0 {
+			return n
+		}
+	}
+	return 1
+}
+
 // syntaxText is the parser's message without its prefix and line.
 func syntaxText(err error) string {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
@@ -23,7 +34,10 @@ func syntaxText(err error) string {
 // explainSyntax says where YAML went wrong, in plain words.
 func explainSyntax(source []byte, err error) (position, string, string) {
 	text := syntaxText(err)
-	at := locateSyntax(source, text)
+	at := position{syntaxLine(err), 1}
+	if len(source) <= maxLocateBytes {
+		at = locateSyntax(source, text)
+	}
 	what := "this is not YAML: " + text
 	switch {
 	case text == "found character that cannot start any token" && hasLeadingTab(source, at.line):
@@ -52,9 +66,6 @@ func explainSyntax(source []byte, err error) (position, string, string) {
 // file that fails with the same words ends there. The parser's own line is that
 // of the surrounding block, and often one too low.
 func locateSyntax(source []byte, text string) position {
-	if len(source) > maxLocateBytes {
-		return position{1, 1}
-	}
 	fails := func(prefix []byte) bool {
 		_, _, err := decodeYAML(prefix)
 		return err != nil && syntaxText(err) == text

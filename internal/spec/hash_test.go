@@ -1,0 +1,295 @@
+package spec
+
+import (
+	"encoding/json"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestGoldenHashesNeverChange holds the promise that an upgrade replaces no
+// container: the file is written by hand, and a hash in it is never edited.
+func TestGoldenHashesNeverChange(t *testing.T) {
+	raw, err := os.ReadFile("testdata/hashes.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		What    string  `json:"what"`
+		Service Service `json:"service"`
+		Hash    string  `json:"hash"`
+	}
+	if err := json.Unmarshal(raw, &cases); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) < 10 {
+		t.Fatalf("%d golden hashes, want at least 10", len(cases))
+	}
+	for _, c := range cases {
+		if got := c.Service.Hash(); got != c.Hash {
+			t.Errorf("%s: hash %s, want %s; canonical form:\n%s", c.What, got, c.Hash, c.Service.canonical())
+		}
+	}
+}
+
+func TestHashIsTheWholeSHA256InHex(t *testing.T) {
+	s := sampleService()
+	if got := s.Hash(); !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(got) {
+		t.Fatalf("Hash = %q", got)
+	}
+}
+
+// needsContainer says for every field of a service, of what kind it is: true
+// for what a container is made from, false for what is done without one.
+var needsContainer = map[string]bool{
+	"Service.Name":             false, // part of the container's name already
+	"Service.Image":            false, // its identity is hashed beside the spec
+	"Service.Command":          true,
+	"Service.Env":              true,
+	"Service.Port":             true,
+	"Service.Domains":          false,
+	"Service.Path":             false,
+	"Service.Replicas":         false,
+	"Service.Strategy":         false,
+	"Service.Readiness":        true,
+	"Service.ReadyTimeout":     false,
+	"Service.StableWindow":     false,
+	"Service.DrainTimeout":     false,
+	"Service.StopGrace":        false, // said at the stop
+	"Service.HoldTimeout":      false,
+	"Service.KeepPrevious":     false,
+	"Service.Resources":        true,
+	"Service.Volumes":          true,
+	"Service.Publish":          true,
+	"Service.Labels":           false,
+	"EnvVar.Name":              true,
+	"EnvVar.Value":             true,
+	"HTTPProbe.Path":           true,
+	"HTTPProbe.Port":           true,
+	"HTTPProbe.Interval":       true,
+	"HTTPProbe.Timeout":        true,
+	"HTTPProbe.ExpectedStatus": true,
+	"Resources.MemoryBytes":    true,
+	"Resources.MilliCPU":       true,
+	"Volume.Name":              true,
+	"Volume.HostPath":          true,
+	"Volume.Path":              true,
+	"Volume.ReadOnly":          true,
+	"Volume.Shared":            false, // a promise about the program
+	"PublishedPort.Port":       true,
+	"PublishedPort.HostPort":   true,
+	"PublishedPort.Public":     true,
+}
+
+// sampleService has something in every field.
+func sampleService() *Service {
+	return &Service{
+		Name: "web", Image: "web:1", Command: []string{"serve"}, Env: []EnvVar{{"A", "b"}}, Port: 8080,
+		Domains: []string{"shop.example"}, Path: "/app", Replicas: 2, Strategy: BlueGreen,
+		Readiness:    &HTTPProbe{Path: "/ready", Port: 81, Interval: time.Second, Timeout: time.Second, ExpectedStatus: "200"},
+		ReadyTimeout: time.Minute, StableWindow: time.Second, DrainTimeout: time.Second, StopGrace: time.Second,
+		HoldTimeout: time.Second, KeepPrevious: time.Minute, Resources: Resources{1 << 30, 500},
+		Volumes: []Volume{{Name: "data", HostPath: "/srv/x", Path: "/data"}},
+		Publish: []PublishedPort{{Port: 80, HostPort: 8080}}, Labels: map[string]string{"team": "shop"},
+	}
+}
+
+// eachField calls visit with a fresh sample and each field in it, nested ones
+// included.
+func eachField(t *testing.T, visit func(name string, s *Service, field reflect.Value)) {
+	t.Helper()
+	var walk func(path []int, typ reflect.Type)
+	var steps func(v reflect.Value, path []int) reflect.Value
+	steps = func(v reflect.Value, path []int) reflect.Value {
+		for _, i := range path {
+			v = inner(v).Field(i)
+		}
+		return v
+	}
+	walk = func(path []int, typ reflect.Type) {
+		for i := range typ.NumField() {
+			at := append(append([]int{}, path...), i)
+			s := sampleService()
+			field := steps(reflect.ValueOf(s).Elem(), at)
+			visit(typ.Name()+"."+typ.Field(i).Name, s, field)
+			if nested := inner(steps(reflect.ValueOf(sampleService()).Elem(), at)); nested.Kind() == reflect.Struct {
+				walk(at, nested.Type())
+			}
+		}
+	}
+	walk(nil, reflect.TypeFor[Service]())
+}
+
+// inner is what a pointer or a slice of structs leads to.
+func inner(v reflect.Value) reflect.Value {
+	switch {
+	case v.Kind() == reflect.Pointer:
+		return v.Elem()
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
+		return v.Index(0)
+	}
+	return v
+}
+
+// alter gives a field another value.
+func alter(t *testing.T, name string, field reflect.Value) {
+	t.Helper()
+	switch field.Kind() {
+	case reflect.String:
+		field.SetString(field.String() + "x")
+	case reflect.Int, reflect.Int64:
+		field.SetInt(field.Int() + int64(time.Millisecond)*7 + 1)
+	case reflect.Bool:
+		field.SetBool(!field.Bool())
+	case reflect.Slice, reflect.Map, reflect.Pointer, reflect.Struct:
+		field.SetZero()
+	default:
+		t.Fatalf("%s is a %s, which this test cannot alter", name, field.Kind())
+	}
+}
+
+func TestEveryFieldIsClassifiedAndHashedAccordingly(t *testing.T) {
+	seen := map[string]bool{}
+	eachField(t, func(name string, s *Service, field reflect.Value) {
+		seen[name] = true
+		want, ok := needsContainer[name]
+		if !ok {
+			t.Errorf("%s is not classified: does a change of it need a new container?", name)
+			return
+		}
+		alter(t, name, field)
+		if got := s.Hash() != sampleService().Hash(); got != want {
+			t.Errorf("%s: a change changes the hash: %v, want %v", name, got, want)
+		}
+	})
+	for name := range needsContainer {
+		if !seen[name] {
+			t.Errorf("%s is classified but no field", name)
+		}
+	}
+}
+
+func TestEveryFieldIsInTheDiffWithItsEffect(t *testing.T) {
+	eachField(t, func(name string, s *Service, field reflect.Value) {
+		if name == "Service.Name" {
+			return // two services of different names are two services
+		}
+		alter(t, name, field)
+		changes := Diff(sampleService(), s)
+		if len(changes) == 0 {
+			t.Errorf("%s: a change is not in the diff", name)
+		}
+		rolls := Heaviest(changes) == EffectRoll
+		if want := needsContainer[name] || name == "Service.Image"; rolls != want {
+			t.Errorf("%s: the diff rolls: %v, want %v (%v)", name, rolls, want, changes)
+		}
+	})
+}
+
+func TestAFieldAtItsDefaultAddsNothingToTheCanonicalForm(t *testing.T) {
+	s := newService("web")
+	if got := s.canonical(); got != "" {
+		t.Errorf("a service that says nothing has the canonical form %q, want none", got)
+	}
+	s.Readiness = &HTTPProbe{Path: "/", Interval: 2 * time.Second, Timeout: 2 * time.Second, ExpectedStatus: "200-299"}
+	s.Volumes = []Volume{{Name: "data", Path: "/data"}}
+	s.Publish = []PublishedPort{{Port: 1, HostPort: 2}}
+	want := strings.Join([]string{
+		"publish=25:host_port=1:2,\nport=1:1,\n,",
+		"readiness.path=1:/,",
+		"volumes=27:name=4:data,\npath=5:/data,\n,",
+		"",
+	}, "\n")
+	if got := s.canonical(); got != want {
+		t.Errorf("canonical form %q, want %q", got, want)
+	}
+}
+
+func TestTheOrderOfSetsDoesNotChangeTheHash(t *testing.T) {
+	a := &Service{
+		Env:     []EnvVar{{"A", "1"}, {"B", "2"}},
+		Volumes: []Volume{{Name: "x", Path: "/x"}, {Name: "y", Path: "/y"}},
+		Publish: []PublishedPort{{Port: 1, HostPort: 1}, {Port: 2, HostPort: 2}},
+	}
+	b := &Service{
+		Env:     []EnvVar{{"B", "2"}, {"A", "1"}},
+		Volumes: []Volume{{Name: "y", Path: "/y"}, {Name: "x", Path: "/x"}},
+		Publish: []PublishedPort{{Port: 2, HostPort: 2}, {Port: 1, HostPort: 1}},
+	}
+	if a.Hash() != b.Hash() {
+		t.Error("the order of variables, volumes or ports changed the hash")
+	}
+	c, d := &Service{Command: []string{"a", "b"}}, &Service{Command: []string{"b", "a"}}
+	if c.Hash() == d.Hash() {
+		t.Error("the order of the command did not change the hash")
+	}
+}
+
+// TestTheHashChangesExactlyWhenTheDiffRolls ties the two together: what Diff
+// calls a roll is what makes another container, and nothing else.
+func TestTheHashChangesExactlyWhenTheDiffRolls(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := anyService(t, "a"), anyService(t, "b")
+		b.Image = a.Image
+		rolls := Heaviest(Diff(a, b)) == EffectRoll
+		if differ := a.Hash() != b.Hash(); differ != rolls {
+			t.Fatalf("the hashes differ: %v, the diff rolls: %v (%v)", differ, rolls, Diff(a, b))
+		}
+		if changes := Diff(a, a); len(changes) != 0 {
+			t.Fatalf("a service differs from itself: %v", changes)
+		}
+		if forward, back := len(Diff(a, b)), len(Diff(b, a)); forward != back {
+			t.Fatalf("%d changes one way, %d the other", forward, back)
+		}
+	})
+}
+
+func TestNoTwoValuesHaveOneCanonicalForm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom([]rune("1:,=\na")), 0, 4, -1), 0, 4)
+		a, b := words.Draw(t, "a"), words.Draw(t, "b")
+		same := reflect.DeepEqual(append([]string{}, a...), append([]string{}, b...))
+		if equal := (&Service{Command: a}).Hash() == (&Service{Command: b}).Hash(); equal != same {
+			t.Fatalf("%q and %q: same hash %v, same command %v", a, b, equal, same)
+		}
+	})
+}
+
+// anyService draws a service from few values, so that two of them often agree.
+func anyService(t *rapid.T, label string) *Service {
+	few := func(what string, values ...string) string { return rapid.SampledFrom(values).Draw(t, label+"."+what) }
+	num := func(what string, top int) int { return rapid.IntRange(0, top).Draw(t, label+"."+what) }
+	yes := func(what string) bool { return rapid.Bool().Draw(t, label+"."+what) }
+	s := newService("web")
+	s.Image = few("image", "web:1", "web:2")
+	s.Port = num("port", 1) * 80
+	s.Replicas = 1 + num("replicas", 1)
+	s.StopGrace = time.Duration(num("grace", 1)) * time.Second
+	s.Resources.MemoryBytes = int64(num("memory", 1)) << 30
+	if yes("command") {
+		s.Command = []string{few("word", "serve", "work")}
+	}
+	if yes("env") {
+		s.Env = []EnvVar{{few("name", "A", "B"), few("value", "", "x")}}
+	}
+	if yes("probe") {
+		s.Readiness = &HTTPProbe{Path: few("probe path", "/", "/ready"), Interval: DefaultProbeInterval,
+			Timeout: time.Duration(1+num("timeout", 1)) * time.Second, ExpectedStatus: DefaultExpected}
+	}
+	if yes("volume") {
+		s.Volumes = []Volume{{Name: few("volume name", "a", "b"), Path: few("mount", "/a", "/b"),
+			ReadOnly: yes("read-only"), Shared: yes("shared")}}
+	}
+	if yes("publish") {
+		s.Publish = []PublishedPort{{Port: 80, HostPort: 8080 + num("host port", 1), Public: yes("public")}}
+	}
+	if yes("label") {
+		s.Labels = map[string]string{"team": few("team", "a", "b")}
+	}
+	return &s
+}
