@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"log/slog"
 	"os"
@@ -26,12 +25,12 @@ type Options struct {
 
 // Store is a store.Store in one SQLite file.
 type Store struct {
-	log     *slog.Logger
-	now     func() time.Time
-	lock    *dirLock
-	writer  *writer
-	readers *sql.DB
-	hub     *hub
+	log    *slog.Logger
+	now    func() time.Time
+	lock   *dirLock
+	writer *writer
+	reader *reader
+	hub    *hub
 
 	closeOnce sync.Once
 	closeErr  error
@@ -86,9 +85,11 @@ func (s *Store) open(ctx context.Context, dir string) error {
 		return err
 	}
 	s.writer = startWriter(writeDB, s.hub.publish, s.log)
-	if s.readers, err = openDB(readerDSN(path), maxReaders); err != nil {
+	readDB, err := openDB(readerDSN(path), maxReaders)
+	if err != nil {
 		return fmt.Errorf("open %s for reading: %w", path, err)
 	}
+	s.reader = newReader(readDB)
 	return nil
 }
 
@@ -101,8 +102,8 @@ func (s *Store) Close() error {
 			errs = append(errs, s.writer.close())
 		}
 		s.hub.close()
-		if s.readers != nil {
-			errs = append(errs, s.readers.Close())
+		if s.reader != nil {
+			errs = append(errs, s.reader.close())
 		}
 		if s.lock != nil {
 			errs = append(errs, s.lock.release())

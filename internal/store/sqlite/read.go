@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"sync"
 )
 
 // queryer is a write transaction or a reader.
@@ -14,21 +15,68 @@ type queryer interface {
 // rowScanner is the row that a query is at.
 type rowScanner interface{ Scan(dest ...any) error }
 
-// snapshot reads several statements as of one commit.
+// reader reads through a small pool of connections. Its statements stay
+// prepared: there are as many as texts in this package.
+type reader struct {
+	db *sql.DB
+
+	mu    sync.Mutex
+	stmts map[string]*sql.Stmt
+}
+
+func newReader(db *sql.DB) *reader { return &reader{db: db, stmts: map[string]*sql.Stmt{}} }
+
+func (r *reader) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
+	r.mu.Lock()
+	st, ok := r.stmts[text]
+	r.mu.Unlock()
+	if ok {
+		return st, nil
+	}
+	st, err := r.db.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if first, ok := r.stmts[text]; ok {
+		_ = st.Close()
+		return first, nil
+	}
+	r.stmts[text] = st
+	return st, nil
+}
+
+func (r *reader) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, st := range r.stmts {
+		_ = st.Close()
+	}
+	clear(r.stmts)
+	return r.db.Close()
+}
+
+// query reads one statement.
+func (s *Store) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	st, err := s.reader.stmt(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(ctx, args...)
+}
+
+// snapshot reads several statements as of one commit. It holds its connection
+// meanwhile and so must not wait for another one: it prepares as it goes.
 type snapshot struct{ tx *sql.Tx }
 
 func (s snapshot) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	return s.tx.QueryContext(ctx, text, args...)
 }
 
-// query reads one statement.
-func (s *Store) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
-	return s.readers.QueryContext(ctx, text, args...)
-}
-
 // view reads as of one commit.
 func (s *Store) view(ctx context.Context, fn func(queryer) error) error {
-	t, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	t, err := s.reader.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return fmt.Errorf("begin a read: %w", err)
 	}
