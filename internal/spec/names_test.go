@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +54,23 @@ func TestTheNearestKeyIsNamedOnlyWhenItIsNear(t *testing.T) {
 	} {
 		if got := nearest(word, keys); got != want {
 			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestHintsAreForKeysThatAreNone(t *testing.T) {
+	sectionsByName := map[string][]string{
+		"file": fieldNames(appFields()), "service": fieldNames(serviceFields()), "health": fieldNames(healthFields()),
+		"readiness": fieldNames(readinessFields()), "resources": fieldNames(resourceFields()), "volumes": fieldNames(volumeFields()),
+		"publish": fieldNames(publishFields()),
+	}
+	for _, table := range []map[string]string{hints, later} {
+		for where := range table {
+			section, key, _ := strings.Cut(where, "/")
+			names, ok := sectionsByName[section]
+			if !ok || slices.Contains(names, key) || plainKey(key) != key {
+				t.Errorf("the hint %s can never be given", where)
+			}
 		}
 	}
 }
