@@ -1,6 +1,11 @@
-// Package probe asks a container once, from outside, whether it serves.
+// Package probe asks a container once, from outside, whether it serves: by an
+// HTTP request or by connecting to a port.
 //
-// The application controller calls it for every candidate that is due. What
-// must never happen here: a loop, a wait beyond the probe's timeout, a verdict
-// about readiness.
+// The application controller calls [Run] for every candidate that is due and
+// shows [Result.Explain] when the answer is no. A probe dials one address only,
+// through the dialer it is given, whatever the answer says: a redirect to
+// another host is not followed. It keeps no connection.
+//
+// What must never happen here: a loop, a wait beyond the probe's timeout, a
+// verdict about readiness.
 package probe

@@ -2,138 +2,61 @@ package probe
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
-	"strings"
 	"time"
 )
 
-// Dialer opens connections to containers; on this machine a *net.Dialer.
-type Dialer interface {
-	DialContext(ctx context.Context, network, address string) (net.Conn, error)
-}
+// Run performs one probe through d with the default limits.
+func Run(ctx context.Context, d Dialer, s Spec) Result { return Limits{}.Run(ctx, d, s) }
 
-// Kind is how a probe asks.
-type Kind string
-
-// The kinds.
-const (
-	HTTP Kind = "http"
-	TCP  Kind = "tcp"
-)
-
-// Spec is one probe.
-type Spec struct {
-	Kind     Kind
-	Address  string // host:port to dial
-	Path     string // of an HTTP probe; "" is "/"
-	Host     string // Host header; "" is the address
-	Expected Ranges // statuses that pass; empty is 200-299
-	Timeout  time.Duration
-}
-
-// Result is what one probe found.
-type Result struct {
-	OK      bool
-	Target  string // URL or address asked
-	Status  int    // of an HTTP answer
-	Err     error
-	Latency time.Duration
-	Body    string // first bytes of a refused answer
-	timeout time.Duration
-}
-
-// bodyLimit bounds how much of an answer is kept.
-const bodyLimit = 512
-
-// Run performs the probe within its timeout and the context.
-func Run(ctx context.Context, d Dialer, s Spec) Result {
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	begun := time.Now()
-	var r Result
-	if s.Kind == TCP {
-		r = runTCP(ctx, d, s)
-	} else {
-		r = runHTTP(ctx, d, s)
+// Run performs one probe through d. It returns within the probe's timeout, or
+// earlier when ctx ends.
+func (l Limits) Run(ctx context.Context, d Dialer, s Spec) Result {
+	l = l.OrDefaults()
+	if s.Timeout <= 0 {
+		s.Timeout = l.Timeout
 	}
-	r.Latency, r.timeout = time.Since(begun), s.Timeout
+	began := time.Now()
+	r := Result{Kind: s.Kind, Target: s.target(), Host: s.Host, Timeout: s.Timeout}
+	within, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	switch s.Kind {
+	case HTTP:
+		r.Expected = s.Expected
+		l.runHTTP(within, d, s, &r)
+	case TCP:
+		runTCP(within, d, s, &r)
+	default:
+		r.Err = fmt.Errorf("%q is no kind of probe; there are %s and %s", s.Kind, HTTP, TCP)
+	}
+	r.Latency = time.Since(began)
+	r.cut = r.Err != nil && ctx.Err() != nil
 	return r
 }
 
-func runTCP(ctx context.Context, d Dialer, s Spec) Result {
-	r := Result{Target: "tcp://" + s.Address}
+func runTCP(ctx context.Context, d Dialer, s Spec, r *Result) {
 	conn, err := d.DialContext(ctx, "tcp", s.Address)
 	if err != nil {
 		r.Err = err
-		return r
+		return
 	}
-	r.OK = true
+	r.OK, r.Connected = true, true
 	_ = conn.Close() // the connection was the question
-	return r
 }
 
-func runHTTP(ctx context.Context, d Dialer, s Spec) Result {
-	path := s.Path
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path
-	}
-	r := Result{Target: "http://" + s.Address + path}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.Target, http.NoBody)
-	if err != nil {
-		r.Err = err
-		return r
-	}
-	if s.Host != "" {
-		req.Host = s.Host
-	}
-	req.Header.Set("User-Agent", "berth-probe")
-	t := &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true}
-	defer t.CloseIdleConnections()
-	res, err := t.RoundTrip(req) // follows no redirect
-	if err != nil {
-		r.Err = err
-		return r
-	}
-	defer func() { _ = res.Body.Close() }()
-	r.Status = res.StatusCode
-	if r.OK = s.Expected.Has(res.StatusCode); !r.OK {
-		body, _ := io.ReadAll(io.LimitReader(res.Body, bodyLimit)) // a hint, complete or not
-		r.Body = strings.ToValidUTF8(string(body), "�")
-	}
-	return r
+// fixed dials one address, whatever address is asked for, and remembers whether
+// a connection was made.
+type fixed struct {
+	dialer    Dialer
+	address   string
+	connected func()
 }
 
-// Explain says what was found in a sentence.
-func (r Result) Explain() string {
-	switch {
-	case r.OK:
-		return r.Target + " answered as expected"
-	case r.Err == nil:
-		s := fmt.Sprintf("GET %s answered %d", r.Target, r.Status)
-		if body := strings.TrimSpace(r.Body); body != "" {
-			s += fmt.Sprintf(" (%q)", firstLine(body))
-		}
-		return s
-	case errors.Is(r.Err, context.DeadlineExceeded):
-		return fmt.Sprintf("%s did not answer within %s", r.Target, r.timeout)
+func (f fixed) dial(ctx context.Context, network, _ string) (net.Conn, error) {
+	conn, err := f.dialer.DialContext(ctx, network, f.address)
+	if err == nil {
+		f.connected()
 	}
-	return fmt.Sprintf("%s: %v", r.Target, shorten(r.Err))
-}
-
-// shorten drops the parts of a dial error that the target already says.
-func shorten(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		return op.Err
-	}
-	return err
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
+	return conn, err
 }
