@@ -27,6 +27,7 @@ type exchange struct {
 	body requestBody
 
 	began   bool // the response's head has been given to the server
+	gone    bool // the client left
 	unsent  bool // something was written since the last flush
 	flusher http.Flusher
 
@@ -151,9 +152,9 @@ func (x *exchange) detach(reusable bool) {
 	if t == nil {
 		return
 	}
-	x.t, x.c = nil, nil
 	t.mu.Lock()
 	t.active.remove(x)
+	x.t, x.c = nil, nil
 	armed, stop := x.armed, x.stopCancel
 	x.armed, x.stopCancel, x.onEnd = false, nil, nil
 	t.mu.Unlock()

@@ -3,6 +3,7 @@ package proxy
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -48,17 +49,33 @@ type clientConn struct {
 	net.Conn
 	l     *boundedListener
 	once  sync.Once
-	until time.Time // of the write deadline; one goroutine writes at a time
+	until atomic.Int64 // UnixNano of the write deadline we set
 }
 
 func (c *clientConn) Write(p []byte) (int, error) {
-	if now := c.l.now(); c.until.Sub(now) < c.l.stall/2 {
-		c.until = now.Add(c.l.stall)
-		if err := c.Conn.SetWriteDeadline(c.until); err != nil {
+	if now := c.l.now(); c.until.Load()-now.UnixNano() < int64(c.l.stall/2) {
+		until := now.Add(c.l.stall)
+		c.until.Store(until.UnixNano())
+		if err := c.Conn.SetWriteDeadline(until); err != nil {
 			return 0, err
 		}
 	}
 	return c.Conn.Write(p)
+}
+
+// SetDeadline is called when the connection is hijacked; our bound on writes
+// starts anew.
+func (c *clientConn) SetDeadline(t time.Time) error {
+	c.until.Store(0)
+	return c.Conn.SetDeadline(t)
+}
+
+// CloseWrite ends our direction only.
+func (c *clientConn) CloseWrite() error {
+	if cw, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return cw.CloseWrite()
+	}
+	return c.Close()
 }
 
 func (c *clientConn) Close() error {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // page is an answer of the data plane itself.
@@ -32,9 +33,9 @@ var (
 // fail answers a request that no target answered, and counts it when the
 // answer is our own 5xx.
 func (x *exchange) fail(err error) {
-	if errors.Is(err, errClientBody) || errors.Is(err, context.Canceled) {
+	if x.gone || errors.Is(err, errClientBody) || errors.Is(err, context.Canceled) {
 		x.p.log.Debug("client closed the request", "status", 499, "request", x.describe())
-		panic(http.ErrAbortHandler)
+		x.abort()
 	}
 	pg := x.pageFor(err)
 	if pg.status >= 500 && x.rt != nil {
@@ -69,6 +70,7 @@ func (x *exchange) pageFor(err error) page {
 func (p *Proxy) page(w http.ResponseWriter, r *http.Request, pg page) {
 	h := w.Header()
 	clear(h)
+	p.boundUnread(w, r, pg)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	if pg.retry > 0 {
@@ -86,6 +88,27 @@ func (p *Proxy) page(w http.ResponseWriter, r *http.Request, pg page) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write([]byte(body))
 	}
+}
+
+// abort ends the client's connection, whatever it was told so far. The server
+// would wait for the rest of the request's body without end.
+func (x *exchange) abort() {
+	_ = http.NewResponseController(x.w).SetReadDeadline(time.Unix(1, 0))
+	panic(http.ErrAbortHandler)
+}
+
+// boundUnread keeps the server from waiting without end for the rest of a body
+// that nobody wants: it reads some of it, to use the connection again.
+func (p *Proxy) boundUnread(w http.ResponseWriter, r *http.Request, pg page) {
+	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
+		return
+	}
+	until := p.cfg.Now().Add(p.cfg.ClientStall)
+	if pg.status == http.StatusRequestTimeout {
+		until = time.Unix(1, 0) // it has had its time
+		w.Header().Set("Connection", "close")
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(until)
 }
 
 func (pg page) html() string {

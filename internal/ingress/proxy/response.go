@@ -50,6 +50,7 @@ func (x *exchange) respond(res *http.Response) error {
 		err = x.copyBodyDown(res, isEventStream(res))
 	}
 	if err != nil {
+		x.gone = x.ctx.Err() != nil
 		x.stopSender()
 		x.detach(false)
 		return x.bodyFailed(err)
@@ -119,14 +120,15 @@ func (x *exchange) bodyFailed(err error) error {
 	switch {
 	case errors.Is(err, errStreamEnded):
 		return nil // a clean end: the server writes the last chunk
-	case errors.Is(err, errClientGone) || x.ctx.Err() != nil:
+	case errors.Is(err, errClientGone) || x.gone:
 		x.p.log.Debug("client closed the request", "status", 499, "request", x.describe())
 	case x.ended.Load():
 		x.p.log.Debug("cut at the drain timeout", "request", x.describe())
 	default:
 		x.p.quiet.warn("truncated", "the target broke off its response", "service", x.rt.service.name, "request", x.describe(), "error", err)
 	}
-	panic(http.ErrAbortHandler)
+	x.abort()
+	return nil
 }
 
 // announceTrailers names the trailers that the response announced.
@@ -148,7 +150,11 @@ func (x *exchange) copyTrailers(res *http.Response, announced int) {
 	h := x.w.Header()
 	prefix := ""
 	if len(res.Trailer) != announced {
+		// Unannounced ones need a chunked response; once something has been sent
+		// without a length, it is one.
 		prefix = http.TrailerPrefix
+		x.unsent = true
+		x.flush()
 	}
 	for k, vv := range res.Trailer {
 		if !hopByHop(k) {
@@ -163,7 +169,7 @@ func keepAliveLimit(h http.Header) time.Duration {
 	for _, v := range h["Keep-Alive"] {
 		for part := range strings.SplitSeq(v, ",") {
 			name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
-			if !strings.EqualFold(name, "timeout") {
+			if !strings.EqualFold(strings.TrimSpace(name), "timeout") {
 				continue
 			}
 			if d, err := time.ParseDuration(strings.TrimSpace(value) + "s"); err == nil && d >= 0 {

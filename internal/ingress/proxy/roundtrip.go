@@ -64,13 +64,19 @@ func (x *exchange) send() error {
 // headFailed gives up the connection after no usable response came.
 func (x *exchange) headFailed(err error) error {
 	s := x.body.sender
+	// Before the sender is stopped: the server takes the deadline that stops it,
+	// and a client that is slow, for a client that left.
+	x.gone = x.ctx.Err() != nil
 	x.stopSender()
 	uerr := x.upstreamErr(err, true)
 	x.detach(false)
 	if s != nil && s.err != nil {
 		// The reader failed because the sender closed the connection.
-		if errors.Is(s.err, errBodyTooLarge) || errors.Is(s.err, errClientSlow) || errors.Is(s.err, errClientBody) {
-			return s.err
+		for _, own := range []error{errBodyTooLarge, errClientSlow, errClientBody} {
+			if errors.Is(s.err, own) {
+				x.gone = false
+				return s.err
+			}
 		}
 	}
 	return uerr
