@@ -116,6 +116,7 @@ type ActiveRelease struct {
 	AppID     string
 	ReleaseID string
 	Targets   []ActiveTarget // ordered by replica
+	Replicas  int            // how many shall serve; Targets may be fewer for a while
 	Route     ActiveRoute    // no hosts: not routed
 	// Version orders all changes of all active releases and routes. The data
 	// plane's acknowledgement of a version covers all up to it.

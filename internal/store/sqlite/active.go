@@ -10,7 +10,7 @@ import (
 	"github.com/berth-cloud/berth/internal/store"
 )
 
-const activeColumns = `service, app_id, release_id, targets, route, version, since, previous_id, held_until`
+const activeColumns = `service, app_id, release_id, targets, replicas, route, version, since, previous_id, held_until`
 
 // keptTarget is a target as it is kept, apart from the names in Go.
 type keptTarget struct {
@@ -30,7 +30,7 @@ type keptRoute struct {
 func scanActive(r rowScanner) (a store.ActiveRelease, err error) {
 	var targets []keptTarget
 	var route keptRoute
-	err = r.Scan(&a.Service, &a.AppID, &a.ReleaseID, asJSON(&targets), asJSON(&route), &a.Version,
+	err = r.Scan(&a.Service, &a.AppID, &a.ReleaseID, asJSON(&targets), &a.Replicas, asJSON(&route), &a.Version,
 		asTime(&a.Since), &a.PreviousID, asTime(&a.HeldUntil))
 	a.Route = store.ActiveRoute(route)
 	for _, t := range targets {
@@ -115,8 +115,8 @@ func (t *tx) setActive(a store.ActiveRelease) (store.ActiveRelease, error) {
 	if err != nil {
 		return a, err
 	}
-	err = t.do(`INSERT OR REPLACE INTO active_releases (`+activeColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		a.Service, a.AppID, a.ReleaseID, targets, route, a.Version, stamp(a.Since), a.PreviousID, stamp(a.HeldUntil))
+	err = t.do(`INSERT OR REPLACE INTO active_releases (`+activeColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		a.Service, a.AppID, a.ReleaseID, targets, a.Replicas, route, a.Version, stamp(a.Since), a.PreviousID, stamp(a.HeldUntil))
 	if err != nil {
 		return a, err
 	}
@@ -126,7 +126,7 @@ func (t *tx) setActive(a store.ActiveRelease) (store.ActiveRelease, error) {
 
 // sameActive compares all but the version.
 func sameActive(x, y *store.ActiveRelease) bool {
-	return x.AppID == y.AppID && x.ReleaseID == y.ReleaseID && slices.Equal(x.Targets, y.Targets) &&
+	return x.AppID == y.AppID && x.ReleaseID == y.ReleaseID && x.Replicas == y.Replicas && slices.Equal(x.Targets, y.Targets) &&
 		sameRoute(&x.Route, &y.Route) && x.Since.Equal(y.Since) && x.PreviousID == y.PreviousID && x.HeldUntil.Equal(y.HeldUntil)
 }
 

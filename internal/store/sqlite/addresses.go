@@ -63,12 +63,12 @@ func (t *tx) takeAddress(q *store.AddressRequest) (ip netip.Addr, err error) {
 	if ip, err = t.freshAddress(q); err != nil || ip.IsValid() {
 		return ip, err
 	}
-	// The longest freed first: what has rested goes before what only the data
-	// plane's acknowledgement makes safe.
+	// The longest freed comes first, and so what has rested before what only
+	// the data plane's acknowledgement makes safe.
 	text, ok, err := one(t.ctx, t, scanAs[string], `UPDATE addresses SET container = ?2, freed_at = NULL, freed_version = 0
 		WHERE app_id = ?1 AND position = (SELECT position FROM addresses
 			WHERE app_id = ?1 AND freed_at IS NOT NULL AND (freed_at <= ?3 OR freed_version <= ?4)
-			ORDER BY freed_at > ?3, freed_at, position LIMIT 1)
+			ORDER BY freed_at, position LIMIT 1)
 		RETURNING ip`, q.AppID, q.Container, stamp(q.Now.Add(-q.Rest)), q.Acked)
 	if err != nil {
 		return ip, err

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/berth-cloud/berth/internal/store"
@@ -10,6 +11,7 @@ func changeTests() []test {
 	return []test{
 		{"WritesAttemptAndDesiredStateTogether", changeWritesBoth},
 		{"GenerationGrowsByOneWithEveryPut", changeGeneration},
+		{"PutReplacesEveryField", changeReplaces},
 		{"PutWithoutActionIsNotPartOfTheAttempt", changePutWithoutAction},
 		{"ChangeOfNoServiceSucceedsAtOnce", changeOfNothing},
 		{"AttemptsAreNumberedUpwardsOverRestart", changeNumbers},
@@ -52,6 +54,20 @@ func changeGeneration(e *env) {
 	}
 	e.apply(applying("shop", svc("shop", "api")))
 	same(e, "generation of one that was not put", e.desired("shop-web").Generation, 4)
+}
+
+// changeReplaces puts over a service that differs in every field, both ways.
+func changeReplaces(e *env) {
+	full := filled[store.DesiredService](&filler{})
+	bare := store.DesiredService{Name: full.Name, AppID: full.AppID}
+	for i, put := range []store.DesiredService{bare, full, bare} {
+		c := applying(full.AppID, put)
+		c.Now = at(i)
+		put.AttemptID, put.Generation, put.UpdatedAt = e.apply(c).ID, int64(i+1), at(i)
+		if got := e.desired(full.Name); !reflect.DeepEqual(got, put) {
+			e.Errorf("put %+v\ngot %+v", put, got)
+		}
+	}
 }
 
 func changePutWithoutAction(e *env) {

@@ -53,7 +53,7 @@ func (e *env) listen() *listener {
 		})
 	}()
 	e.wait("the first note", ready)
-	e.Cleanup(func() { l.end() })
+	e.Cleanup(func() { _ = l.end() })
 	return l
 }
 
@@ -208,7 +208,9 @@ func changesTwo(e *env) {
 	for _, l := range []*listener{one, two} {
 		same(e, "service", l.next().Services[0], "shop-web")
 	}
-	one.end()
+	if err := one.end(); !errors.Is(err, context.Canceled) {
+		e.Errorf("ended with %v", err)
+	}
 	e.apply(applying("shop", svc("shop", "api")))
 	same(e, "service", two.next().Services[0], "shop-api")
 }

@@ -97,6 +97,7 @@ CREATE TABLE active_releases (
     app_id      TEXT NOT NULL,
     release_id  TEXT NOT NULL,
     targets     TEXT NOT NULL,
+    replicas    INTEGER NOT NULL,
     route       TEXT NOT NULL,
     version     INTEGER NOT NULL,
     since       INTEGER,
