@@ -49,7 +49,11 @@ func (s *Server) apply(ctx context.Context, req wire.ApplyRequest) (wire.ChangeR
 	if st.app != nil && st.app.Deleting {
 		return wire.ChangeResult{}, beingDeleted(app.Name)
 	}
-	return s.carryOut(ctx, planApply(st, app, req.Refresh), consent{
+	p := s.planApply(st, app, req.Refresh)
+	if err := s.checkTaken(ctx, p); err != nil {
+		return wire.ChangeResult{}, err
+	}
+	return s.carryOut(ctx, p, consent{
 		dryRun: req.DryRun, base: req.Base, interrupt: req.AllowInterrupt, remove: req.AllowRemove,
 	})
 }

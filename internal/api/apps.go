@@ -119,7 +119,7 @@ func (s *Server) deleteApp(ctx context.Context, in *deleteInput) (wire.ChangeRes
 	if st.app == nil {
 		return wire.ChangeResult{}, noSuchApp(in.App)
 	}
-	return s.carryOut(ctx, planDelete(st), consent{dryRun: in.DryRun, remove: in.AllowRemove, interrupt: true})
+	return s.carryOut(ctx, s.planDelete(st), consent{dryRun: in.DryRun, remove: in.AllowRemove, interrupt: true})
 }
 
 // appStatus is everything about an app; nil when there is none.

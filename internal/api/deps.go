@@ -56,6 +56,8 @@ type Deps struct {
 	// ControllerName is the name under which a service's conditions are kept;
 	// the default is its reconcile key, application/NAME.
 	ControllerName func(service string) string
+	// VolumeName is the engine's name of an app's volume.
+	VolumeName func(app, volume string) string
 	// Spec is what app.yaml is judged by; its File is set per request.
 	Spec spec.Options
 
@@ -87,6 +89,9 @@ func (d Deps) withDefaults() Deps {
 		d.ControllerName = func(service string) string {
 			return reconcile.Key{Kind: "application", Name: service}.String()
 		}
+	}
+	if d.VolumeName == nil {
+		d.VolumeName = func(_, volume string) string { return volume }
 	}
 	if d.Now == nil {
 		d.Now = time.Now

@@ -15,11 +15,12 @@ import (
 type planned struct {
 	plan   wire.Plan
 	change store.Change
+	volume func(app, volume string) string // the engine's name of a volume
 }
 
 // planApply compares what a file asks for with what the store holds.
-func planApply(st *appState, app *spec.App, refresh bool) planned {
-	p := newPlanned(st, store.AttemptApply)
+func (s *Server) planApply(st *appState, app *spec.App, refresh bool) planned {
+	p := s.newPlanned(st, store.AttemptApply)
 	names := slices.Sorted(maps.Keys(app.Services))
 	for _, name := range st.names() {
 		if _, ok := app.Services[name]; !ok {
@@ -43,8 +44,8 @@ func planApply(st *appState, app *spec.App, refresh bool) planned {
 }
 
 // planDelete plans the removal of an app.
-func planDelete(st *appState) planned {
-	p := newPlanned(st, store.AttemptDelete)
+func (s *Server) planDelete(st *appState) planned {
+	p := s.newPlanned(st, store.AttemptDelete)
 	p.change.DeleteApp = true
 	for _, name := range st.names() {
 		p.remove(st.services[name])
@@ -56,8 +57,8 @@ func planDelete(st *appState) planned {
 // planRollback plans that a service run a release of its own again. What no
 // release records for good, because it changes without one, stays as it is:
 // replicas, routes and labels.
-func planRollback(st *appState, current serviceState, to *store.Release) planned {
-	p := newPlanned(st, store.AttemptRollback)
+func (s *Server) planRollback(st *appState, current serviceState, to *store.Release) planned {
+	p := s.newPlanned(st, store.AttemptRollback)
 	p.change.Expect = map[string]int64{current.desired.Name: current.desired.Generation}
 	p.plan.Base = wire.Base(p.change.Expect)
 	wanted := to.Spec
@@ -88,13 +89,14 @@ func planRollback(st *appState, current serviceState, to *store.Release) planned
 	return p.finish()
 }
 
-func newPlanned(st *appState, kind store.AttemptKind) *planned {
+func (s *Server) newPlanned(st *appState, kind store.AttemptKind) *planned {
 	base := st.base()
 	return &planned{
 		plan: wire.Plan{App: st.name, Services: []wire.ServicePlan{}, Base: base, OpenAttempt: st.openAttempt()},
 		change: store.Change{
 			AppID: st.name, Kind: kind, Actions: map[string]string{}, Expect: maps.Clone(base),
 		},
+		volume: s.deps.VolumeName,
 	}
 }
 
@@ -155,7 +157,7 @@ func (p *planned) remove(current serviceState) {
 	step := p.step(d.Spec.Name, wire.ActionDelete)
 	for _, v := range d.Spec.Volumes {
 		if v.Name != "" {
-			step.KeptVolumes = append(step.KeptVolumes, v.Name)
+			step.KeptVolumes = append(step.KeptVolumes, wire.KeptVolume{Name: v.Name, Engine: p.volume(p.plan.App, v.Name)})
 		}
 	}
 	p.plan.Services = append(p.plan.Services, step)

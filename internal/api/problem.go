@@ -72,7 +72,7 @@ func noSuchService(app, service string) *wire.Problem {
 func needsConfirmation(plan wire.Plan, allowInterrupt, allowRemove bool) *wire.Problem {
 	p := &wire.Problem{
 		Type: wire.ProblemNeedsConfirmation, Title: "Confirmation needed", Status: http.StatusConflict,
-		Detail: "the change interrupts or removes something", Plan: &plan,
+		Detail: "the change interrupts or removes services", Plan: &plan,
 		Hint: "Look at the plan; then repeat the request with allow_interrupt or allow_remove, as it needs.",
 	}
 	for _, s := range plan.Services {
@@ -113,22 +113,31 @@ func invalidSpec(err error) error {
 
 // storeProblem turns a failure of a write into what the caller can act on.
 func storeProblem(app string, err error) error {
-	taken := &wire.Problem{Status: http.StatusConflict, Detail: err.Error()}
 	switch {
 	case errors.Is(err, store.ErrConflict):
 		return conflict(fmt.Sprintf("app %q was changed by another request: %v", app, err))
 	case errors.Is(err, store.ErrNameTaken):
-		taken.Type, taken.Title = wire.ProblemNameTaken, "Name taken"
-		taken.Hint = "Full names are app-service and must differ over all apps; rename the app or the service."
-		return taken
+		return nameTaken(err.Error())
 	case errors.Is(err, store.ErrDomainTaken):
-		taken.Type, taken.Title = wire.ProblemDomainTaken, "Domain taken"
-		taken.Hint = "A domain and path belong to one app; change one of the two apps."
-		return taken
+		return domainTaken(err.Error())
 	case errors.Is(err, store.ErrServiceNotFound), errors.Is(err, store.ErrNotFound):
 		return notFound(err.Error(), "`berth status` lists what there is.")
 	}
 	return err
+}
+
+func nameTaken(detail string) *wire.Problem {
+	return &wire.Problem{
+		Type: wire.ProblemNameTaken, Title: "Name taken", Status: http.StatusConflict, Detail: detail,
+		Hint: "App and service make one name, joined by a dash, and it must differ over all apps. Rename one of the two.",
+	}
+}
+
+func domainTaken(detail string) *wire.Problem {
+	return &wire.Problem{
+		Type: wire.ProblemDomainTaken, Title: "Domain taken", Status: http.StatusConflict, Detail: detail,
+		Hint: "A domain and path lead to one service. Take it out of the other app first, or use another.",
+	}
 }
 
 // asProblem makes a problem document of any error. One that says nothing a
@@ -174,7 +183,7 @@ func unify(_ huma.Context, _ string, v any) (any, error) {
 	}
 	switch {
 	case m.Status == http.StatusRequestEntityTooLarge:
-		p.Type, p.Title = wire.ProblemTooLarge, "Request too large"
+		p.Type, p.Title, p.Hint = wire.ProblemTooLarge, "Request too large", "An app file has at most 1 MiB."
 	case m.Status >= http.StatusInternalServerError:
 		p.Type, p.Title, p.Hint = wire.ProblemInternal, "Internal error", "The log of berthd says more."
 	}

@@ -48,7 +48,7 @@ func (s *Server) rollback(ctx context.Context, app string, req wire.RollbackRequ
 	if err != nil {
 		return wire.ChangeResult{}, err
 	}
-	return s.carryOut(ctx, planRollback(st, current, to), consent{
+	return s.carryOut(ctx, s.planRollback(st, current, to), consent{
 		dryRun: req.DryRun, base: req.Base, interrupt: req.AllowInterrupt,
 	})
 }

@@ -45,30 +45,37 @@ func New(deps Deps) (*Server, error) {
 		deps:    deps,
 		log:     deps.Logger,
 		started: deps.Now(),
-		mux:     http.NewServeMux(),
 		hub:     newHub(),
 		streams: make(chan struct{}, deps.MaxStreams),
 		closing: make(chan struct{}),
 	}
-	api := humago.New(s.mux, config(deps.Version))
-	api.UseMiddleware(s.guard)
-	r := &registrar{api: api}
-	s.register(r)
-	if err := r.check(); err != nil {
+	var err error
+	if s.routes, err = s.build(allRoutes); err != nil {
 		return nil, err
 	}
-	s.routes = r.routes
 	return s, nil
 }
 
-// register lists every route.
-func (s *Server) register(r *registrar) {
-	s.registerApply(r)
-	s.registerRollback(r)
-	s.registerApps(r)
-	s.registerAttempts(r)
-	s.registerLogs(r)
-	s.registerInfo(r)
+// allRoutes register every route, group by group.
+var allRoutes = []func(*Server, *registrar){
+	(*Server).registerApply,
+	(*Server).registerRollback,
+	(*Server).registerApps,
+	(*Server).registerAttempts,
+	(*Server).registerLogs,
+	(*Server).registerInfo,
+}
+
+// build makes a fresh mux of the routes.
+func (s *Server) build(groups []func(*Server, *registrar)) ([]route, error) {
+	s.mux = http.NewServeMux()
+	api := humago.New(s.mux, config(s.deps.Version))
+	api.UseMiddleware(s.guard)
+	r := &registrar{api: api}
+	for _, register := range groups {
+		register(s, r)
+	}
+	return r.routes, r.check()
 }
 
 func config(version string) huma.Config {

@@ -24,8 +24,8 @@ func (a *app) printPlan(p wire.Plan) {
 		for _, i := range s.Interrupts {
 			a.printf("      %s\n", a.out.yellow(interruption(i)))
 		}
-		if len(s.KeptVolumes) > 0 {
-			a.printf("      keeps its volumes: %s\n", strings.Join(s.KeptVolumes, ", "))
+		for _, v := range s.KeptVolumes {
+			a.printf("      keeps volume %s, which the engine knows as %s\n", v.Name, v.Engine)
 		}
 		for _, n := range s.Notices {
 			a.printf("      %s\n", a.out.dim("note: "+printable(n)))

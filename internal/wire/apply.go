@@ -53,9 +53,15 @@ type ServicePlan struct {
 	// Interrupts says how users of the service would feel the change; empty:
 	// not at all.
 	Interrupts []Interruption `json:"interrupts,omitempty" doc:"How users of the service would feel the change; empty when they would not."`
-	Notices    []string `json:"notices,omitempty" doc:"What is worth knowing before the change."`
+	Notices    []string       `json:"notices,omitempty" doc:"What is worth knowing before the change."`
 	// KeptVolumes stay although the service is deleted.
-	KeptVolumes []string `json:"kept_volumes,omitempty" doc:"Volumes that stay when the service is deleted."`
+	KeptVolumes []KeptVolume `json:"kept_volumes,omitempty" doc:"Volumes that stay when the service is deleted."`
+}
+
+// KeptVolume is a volume that stays without its service.
+type KeptVolume struct {
+	Name   string `json:"name" doc:"As in app.yaml."`
+	Engine string `json:"engine" doc:"Name that the container engine knows it by."`
 }
 
 // Interruption is one way in which users of a service feel a change.
