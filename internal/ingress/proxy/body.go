@@ -199,6 +199,30 @@ func (s *sender) finished() bool {
 	}
 }
 
+// senderGrace is how long the rest of a request's body may take after the whole
+// response is here. Nearly always it is the last few bytes, which the target did
+// not need for its answer.
+const senderGrace = time.Second
+
+// awaitSender reports whether the whole body was sent; a sender that is not
+// done within the grace is stopped. The client gets its response before.
+func (x *exchange) awaitSender() bool {
+	s := x.body.sender
+	if s == nil || s.finished() {
+		return true
+	}
+	x.flush()
+	timer := time.NewTimer(senderGrace)
+	defer timer.Stop()
+	select {
+	case <-s.done:
+	case <-timer.C:
+	}
+	sent := s.finished()
+	x.stopSender()
+	return sent
+}
+
 // stopSender waits for the sender after taking both its connections from it:
 // its read of the client and its write to the target fail at once.
 func (x *exchange) stopSender() {

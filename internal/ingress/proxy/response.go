@@ -56,8 +56,7 @@ func (x *exchange) respond(res *http.Response) error {
 		return x.bodyFailed(err)
 	}
 	x.copyTrailers(res, announced)
-	sent := x.body.sender == nil || x.body.sender.finished()
-	x.stopSender()
+	sent := x.awaitSender()
 	x.detach(sent && !res.Close)
 	return nil
 }
