@@ -29,9 +29,12 @@ alive() {
 	[[ $pid =~ ^[0-9]+$ ]] || return 1
 	[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$2" ] || return 1
 	[ $# -lt 3 ] || has_argument "$pid" "$3" || return 1
-	# A zombie has ended; only its parent has not looked yet.
-	! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status" 2>/dev/null
+	! ended "$pid"
 }
+
+# ended PID says whether a process is gone. A zombie is; only its parent has not
+# looked yet.
+ended() { ! grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null; }
 
 # wait_until SECONDS COMMAND… repeats the command until it succeeds.
 wait_until() {
@@ -82,35 +85,55 @@ stop_process() {
 not() { ! "$@"; }
 
 readonly SERVER=("$BERTH_RUN_DIR/berthd.pid" berthd "$BERTH_DATA_DIR")
-server_alive() { alive "${SERVER[@]}"; }
+
+# server_alive finds a control plane of this Berth also when its pid file was
+# lost or is stale, and then writes the file again.
+server_alive() {
+	local pid
+	alive "${SERVER[@]}" && return 0
+	pid=$(processes_of berthd | head -1)
+	[ -n "$pid" ] || return 1
+	mkdir -p "$BERTH_RUN_DIR"
+	echo "$pid" >"${SERVER[0]}"
+	alive "${SERVER[@]}"
+}
 stop_server() { stop_process "${SERVER[@]}" || die "the control plane does not stop; its process is $(cat "${SERVER[0]}")"; }
 
-# data_plane_pids lists the data plane's processes of this Berth: whoever starts
-# them, they are called with a path in our data or run directory.
-data_plane_pids() {
+# processes_of COMMAND lists the processes of this Berth that are COMMAND: they
+# are called with a path in our data or run directory, whoever started them.
+processes_of() {
 	local dir pid
 	for dir in /proc/[0-9]*; do
 		pid=${dir#/proc/}
-		[ "$(cat "$dir/comm" 2>/dev/null)" = berth-node ] || continue
-		if tr '\0' '\n' <"$dir/cmdline" 2>/dev/null | sed 's/^--[a-z-]*=//' |
+		[ "$(cat "$dir/comm" 2>/dev/null)" = "$1" ] || continue
+		if tr '\0' '\n' <"$dir/cmdline" 2>/dev/null | sed 's/^--*[a-z-]*=//' |
 			grep -qE -- "^($BERTH_DATA_DIR|$BERTH_RUN_DIR)(/|\$)"; then
 			echo "$pid"
 		fi
 	done
 }
 
+# data_plane_port is the port it serves HTTP on; nothing when it does not run.
+data_plane_port() {
+	local pid
+	pid=$(processes_of berth-node | head -1)
+	[ -n "$pid" ] || return 0
+	tr '\0' '\n' <"/proc/$pid/cmdline" | sed -nE '/^--?http$/{n;p}; s/^--?http=//p' | sed 's/.*://;s/,.*//'
+}
+
 # stop_data_plane ends them; they let requests in flight finish.
 stop_data_plane() {
 	local pids
-	pids=$(data_plane_pids)
+	pids=$(processes_of berth-node)
 	[ -n "$pids" ] || return 0
 	step "stopping the data plane"
 	# shellcheck disable=SC2086 # one argument each
 	kill -TERM $pids 2>/dev/null || true
-	no_data_plane() { [ -z "$(data_plane_pids)" ]; }
+	# shellcheck disable=SC2317 # wait_until calls it
+	no_data_plane() { [ -z "$(processes_of berth-node)" ]; }
 	if ! wait_until 60 no_data_plane; then
 		step "the data plane takes no notice of SIGTERM; killing it"
-		pids=$(data_plane_pids)
+		pids=$(processes_of berth-node)
 		# shellcheck disable=SC2086
 		[ -z "$pids" ] || kill -KILL $pids 2>/dev/null || true
 	fi
