@@ -21,6 +21,9 @@ type eventStream struct {
 	buf bytes.Buffer
 }
 
+// Streams is how many event streams are open now.
+func (s *Server) Streams() int { return len(s.streams) }
+
 // stream answers with an event stream that body writes. It refuses when too
 // many are open.
 func (s *Server) stream(body func(huma.Context, *eventStream) error) (*huma.StreamResponse, error) {

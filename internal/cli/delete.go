@@ -18,7 +18,8 @@ func (a *app) deleteCmd() *cobra.Command {
 an app of the same name finds them again.`,
 		Example: `  berth delete shop
   berth delete shop --yes --detach`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeApps,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c := a.client()
 			defer c.Close()

@@ -22,7 +22,8 @@ not come up, it is the one that still serves.
 The app file is not touched. The next apply makes the app what the file says.`,
 		Example: `  berth rollback shop/web
   berth rollback shop/web --to v3`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeServices,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			appName, service, err := serviceTarget(args[0])
 			if err != nil {

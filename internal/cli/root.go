@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -59,7 +60,9 @@ Write an app.yaml, run "berth apply", and look at it with "berth status".`,
   berth rollback shop/web    # back to the release before`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		// How far a word may be from a command to be taken for it.
+		SuggestionsMinimumDistance: 2,
+		Args:                       knownCommand,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			if a.format != "text" && a.format != "json" {
 				return fmt.Errorf("-o %s is not a format: write text or json", a.format)
@@ -75,12 +78,27 @@ Write an app.yaml, run "berth apply", and look at it with "berth status".`,
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.socket, "socket", socket, "Unix socket of the daemon; BERTH_SOCKET sets it too")
-	flags.StringVarP(&a.format, "output", "o", "text", "how to print: text or json")
+	flags.StringVarP(&a.format, "output", "o", "text", "how to print: text, or json (see berth help json)")
 	flags.Lookup("socket").DefValue = client.DefaultSocket
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(a.applyCmd(), a.statusCmd(), a.logsCmd(), a.releasesCmd(), a.rollbackCmd(), a.deleteCmd(), a.doctorCmd(), a.versionCmd())
-	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp})
+	root.AddCommand(
+		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
+		&cobra.Command{Use: "json", Short: "What -o json prints", Long: jsonHelp},
+	)
 	return root
+}
+
+// knownCommand refuses a word that names no command, with those near it.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	what := fmt.Sprintf("there is no command %q", args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		what += "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return errors.New(what)
 }
 
 func (a *app) json() bool { return a.format == "json" }

@@ -58,6 +58,9 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"outcome": setOutcome,
 			"code":    wantCode,
+			"waitstream": func(ts *testscript.TestScript, _ bool, _ []string) {
+				ts.Check(ts.Value("daemon").(*apitest.Daemon).AwaitStream())
+			},
 		},
 	})
 }

@@ -30,7 +30,8 @@ failed (it does not serve), deleting.`,
 		Example: `  berth status
   berth status shop
   berth status shop -f       # follow the deploy that is going on`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeApps,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c := a.client()
 			defer c.Close()

@@ -85,8 +85,11 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 		}
 		body = bytes.NewReader(data)
 	}
-	target := url.URL{Scheme: "http", Host: "berth", Path: path, RawQuery: query.Encode()}
-	req, err := http.NewRequestWithContext(ctx, method, target.String(), body)
+	target := "http://berth" + path // names in path are escaped already
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target, body)
 	if err != nil {
 		return nil, fmt.Errorf("make the request %s %s: %w", method, path, err)
 	}

@@ -71,6 +71,21 @@ func (d *Daemon) start(ctx context.Context, change func(*api.Deps)) error {
 	return nil
 }
 
+// AwaitStream returns once somebody follows something, or an error after a while.
+func (d *Daemon) AwaitStream() error {
+	limit := time.After(20 * time.Second)
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for d.Server.Streams() == 0 {
+		select {
+		case <-look.C:
+		case <-limit:
+			return errors.New("nobody opened an event stream")
+		}
+	}
+	return nil
+}
+
 // Close ends the daemon and removes its directory.
 func (d *Daemon) Close() error {
 	d.cancel()

@@ -1,0 +1,15 @@
+package cli
+
+const jsonHelp = `With -o json a command prints one JSON document on standard output, and an error
+as an RFC 9457 problem document on standard error. Fields are added over time,
+never taken away or given another meaning. The types are those of
+GET /openapi.json on the daemon's socket:
+
+  apply, rollback, delete   ChangeResult: the plan, and the attempt in its last
+                            state; no attempt when nothing was to change
+  status                    an object of daemon (Status) and apps (AppSummary)
+  status APP                AppStatus
+  releases                  ReleaseList
+  logs                      LogEntry, one a line
+  doctor                    Doctor
+  version                   an object of client and daemon (Version)`
