@@ -1,0 +1,65 @@
+package proxy
+
+import (
+	"context"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+func TestAStopLetsRequestsFinishAndEndsStreamsPolitely(t *testing.T) {
+	r := newRig(t, nil)
+	g, slow := newGate(t, "finished")
+	events, ea := stream(t, "text/event-stream")
+	_, wa := echo(t)
+	r.swap(routeTo("slow", "app.test", "/slow", targets(slow)...), routeTo("events", "app.test", "/events", targets(ea)...), routeTo("ws", "app.test", "/ws", targets(wa)...))
+	got := later(func() reply { return r.get("/slow") })
+	r.waitInFlight(slow, 1)
+	_, body := r.open("/events")
+	events <- "data: 1\n\n"
+	expect(t, body, "data: 1\n\n")
+	ws := r.websocket()
+	exchangeMessage(t, ws, []byte("hello"))
+
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	stopped := later(func() error { return r.server.Stop(ctx) })
+	if rest, err := io.ReadAll(body); err != nil || len(rest) > 0 {
+		t.Errorf("the event stream ended with %q, %v", rest, err)
+	}
+	if _, _, err := ws.Read(ctx); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		t.Errorf("the WebSocket ended with %v", err)
+	}
+	g.release()
+	if g := receive(t, "the slow response", got); g.body != "finished" {
+		t.Errorf("the request in flight got %d %q", g.StatusCode, g.body)
+	}
+	if err := receive(t, "the stop", stopped); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+}
+
+func TestAStopCutsWhatIsLeftAtItsDeadline(t *testing.T) {
+	r := newRig(t, nil)
+	_, slow := newGate(t, "never")
+	r.serve(slow)
+	failed := later(func() bool {
+		res, err := r.client.Do(r.request("GET", "/", nil))
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		return err != nil || res.StatusCode >= 500
+	})
+	r.waitInFlight(slow, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	if err := r.server.Stop(ctx); err == nil {
+		t.Error("a stop that cut a request reports success")
+	}
+	if !receive(t, "the cut request", failed) {
+		t.Error("the request looks answered")
+	}
+	until(t, "nothing in flight", func() bool { return r.p.inFlight() == 0 })
+}
