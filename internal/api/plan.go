@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,7 +70,7 @@ func (s *Server) planRollback(st *appState, current serviceState, to *store.Rele
 	}
 
 	step := p.step(wanted.Name, wire.ActionUpdate)
-	step.Changes = append([]wire.FieldChange{{Field: "release", Old: currentRelease(current), New: version(to.Version)}},
+	step.Changes = append([]wire.FieldChange{{Field: "release", Old: wantedRelease(current), New: version(to.Version)}},
 		fieldChanges(now, &wanted)...)
 	if current.active != nil && current.active.ReleaseID != to.ID {
 		step.Interrupts = interruptions(current.running(), &wanted)
@@ -207,9 +208,16 @@ func notices(s *spec.Service) []string {
 // pinnedImage reports whether an image reference always means the same image.
 func pinnedImage(ref string) bool { return strings.Contains(ref, "@sha256:") }
 
-func currentRelease(s serviceState) string {
-	if s.active == nil {
-		return ""
+// wantedRelease is the release that the service shall run now, as far as one
+// was written.
+func wantedRelease(s serviceState) string {
+	switch {
+	case s.desired.ReleaseID != "":
+		return versionOf(s.desired.ReleaseID)
+	case s.last != nil && s.last.State != store.AttemptSucceeded:
+		return cmp.Or(versionOf(s.last.ReleaseID), "none")
+	case s.active != nil:
+		return versionOf(s.active.ReleaseID)
 	}
-	return versionOf(s.active.ReleaseID)
+	return "none"
 }

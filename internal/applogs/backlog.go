@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/store"
@@ -26,9 +27,9 @@ func (r *reading) backlog(ctx context.Context, fn func(wire.LogEntry) error) ([]
 	defer m.wait()
 	defer cancel()
 
-	live := map[string]bool{}
+	live := map[string]time.Time{}
 	for _, c := range containers {
-		live[c.Name] = true
+		live[c.Name] = c.Created
 		m.add(ctx, r.readContainer(c))
 	}
 	services, err := r.services(ctx, containers)
@@ -41,8 +42,10 @@ func (r *reading) backlog(ctx context.Context, fn func(wire.LogEntry) error) ([]
 			return nil, fmt.Errorf("list the kept logs of %s: %w", service, err)
 		}
 		for _, k := range kept {
-			if !live[k.Container] {
-				m.add(ctx, r.readKept(k))
+			// A name comes back when a release does. What was kept of the
+			// container that has the name now is read from that container.
+			if created, ok := live[k.Container]; !ok || k.Started.Before(created) {
+				m.add(ctx, r.readKept(k, r.q.Since))
 			}
 		}
 	}
@@ -87,7 +90,7 @@ type reader func(ctx context.Context, fn func(wire.LogEntry) error) error
 // readContainer reads what a container has printed until now.
 func (r *reading) readContainer(c docker.ContainerState) reader {
 	return func(ctx context.Context, fn func(wire.LogEntry) error) error {
-		o := r.names.of(ctx, c.Name, c.Labels)
+		o := originOf(r.q.App, c.Name, c.Labels)
 		opts := docker.LogOptions{Since: r.q.Since, Tail: r.q.Tail}
 		err := r.source.runtime.Logs(ctx, c.ID, opts, func(l docker.LogLine) error {
 			r.seen.note(c.Name, l.Time)
@@ -103,8 +106,8 @@ func (r *reading) readContainer(c docker.ContainerState) reader {
 	}
 }
 
-// readRemoved reads what was kept of a container that has gone, after the last
-// line seen of it.
+// readRemoved reads what was kept last of a container that has gone, after the
+// last line seen of it.
 func (r *reading) readRemoved(ctx context.Context, container, service string, fn func(wire.LogEntry) error) error {
 	kept, err := r.source.store.ListKeptLogs(ctx, service, store.MaxKeptLogs)
 	if err != nil {
@@ -112,23 +115,22 @@ func (r *reading) readRemoved(ctx context.Context, container, service string, fn
 	}
 	for _, k := range kept {
 		if k.Container == container {
-			return r.readKept(k)(ctx, fn)
+			return r.readKept(k, r.seen.next(container, r.q.Since))(ctx, fn)
 		}
 	}
 	return nil
 }
 
-// readKept reads a kept log. A line that cannot be read is left out.
-func (r *reading) readKept(k store.KeptLog) reader {
+// readKept reads a kept log from a time on. A line that cannot be read is left
+// out.
+func (r *reading) readKept(k store.KeptLog, from time.Time) reader {
 	return func(_ context.Context, fn func(wire.LogEntry) error) error {
-		o := r.names.kept(k)
-		from := r.seen.next(k.Container, r.q.Since)
+		o := keptOrigin(r.q.App, k)
 		for line := range bytes.Lines(k.Lines) {
 			var l docker.LogLine
 			if json.Unmarshal(line, &l) != nil || l.Time.Before(from) {
 				continue
 			}
-			r.seen.note(k.Container, l.Time)
 			if err := fn(o.entry(l)); err != nil {
 				return err
 			}

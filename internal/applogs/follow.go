@@ -146,7 +146,7 @@ func (f *followers) begin(ctx context.Context, id, name string, labels map[strin
 		case <-ctx.Done():
 			return
 		}
-		o := f.names.of(ctx, name, labels)
+		o := originOf(f.q.App, name, labels)
 		for next := id; next != ""; {
 			next = f.run(ctx, next, labels[docker.LabelService], o)
 		}

@@ -1,8 +1,6 @@
 package applogs
 
 import (
-	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,58 +26,29 @@ func (o origin) entry(l docker.LogLine) wire.LogEntry {
 	}
 }
 
-// names tells releases by the nonce that containers carry.
-type names struct {
-	store Store
-	app   string
-
-	mu       sync.Mutex
-	versions map[[2]string]string // service and nonce -> "v3"
-}
-
-func newNames(st Store, app string) *names {
-	return &names{store: st, app: app, versions: map[[2]string]string{}}
-}
-
-// of is the origin of a container's lines, by its labels. Releases that cannot
-// be read leave the version empty; lines matter more.
-func (n *names) of(ctx context.Context, name string, labels map[string]string) origin {
-	service := labels[docker.LabelService]
-	o := origin{container: name, service: n.short(service)}
-	o.replica, _ = strconv.Atoi(labels[docker.LabelReplica])
-	o.release = n.version(ctx, service, labels[docker.LabelRelease])
-	return o
-}
-
-func (n *names) kept(k store.KeptLog) origin {
-	o := origin{container: k.Container, service: n.short(k.Service), replica: k.Replica}
-	if i := strings.LastIndex(k.ReleaseID, "-v"); i >= 0 {
-		o.release = k.ReleaseID[i+1:]
+// originOf is where the lines of a container of an app come from, by its labels.
+func originOf(app, name string, labels map[string]string) origin {
+	replica, _ := strconv.Atoi(labels[docker.LabelReplica]) // 0 for a label that is none
+	return origin{
+		container: name, service: shortName(app, labels[docker.LabelService]),
+		release: versionOf(labels[docker.LabelRelease]), replica: replica,
 	}
-	return o
 }
 
-func (n *names) short(service string) string { return strings.TrimPrefix(service, n.app+"-") }
+// keptOrigin is where the lines of a kept log come from.
+func keptOrigin(app string, k store.KeptLog) origin {
+	return origin{container: k.Container, service: shortName(app, k.Service), release: versionOf(k.ReleaseID), replica: k.Replica}
+}
 
-func (n *names) version(ctx context.Context, service, nonce string) string {
-	if nonce == "" {
+func shortName(app, service string) string { return strings.TrimPrefix(service, app+"-") }
+
+// versionOf is the version in a release's id, service + "-v" + number.
+func versionOf(id string) string {
+	i := strings.LastIndex(id, "-v")
+	if i < 0 {
 		return ""
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	key := [2]string{service, nonce}
-	if v, ok := n.versions[key]; ok {
-		return v
-	}
-	releases, err := n.store.ListReleases(ctx, service, 0)
-	if err != nil {
-		return ""
-	}
-	// Oldest last, so that of two releases of one nonce the newest counts.
-	for i := len(releases) - 1; i >= 0; i-- {
-		n.versions[[2]string{service, releases[i].Nonce}] = fmt.Sprintf("v%d", releases[i].Version)
-	}
-	return n.versions[key]
+	return id[i+1:]
 }
 
 // seen remembers the time of the last line delivered of each container, by

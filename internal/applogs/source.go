@@ -23,7 +23,6 @@ type Runtime interface {
 // Store is the part of store.Store that logs need.
 type Store interface {
 	ListDesiredServices(ctx context.Context, app string) ([]store.DesiredService, error)
-	ListReleases(ctx context.Context, service string, limit int) ([]store.Release, error)
 	ListKeptLogs(ctx context.Context, service string, limit int) ([]store.KeptLog, error)
 }
 
@@ -56,7 +55,7 @@ func New(runtime Runtime, st Store, instance string, log *slog.Logger) *Source {
 func (s *Source) Logs(ctx context.Context, q wire.LogQuery, fn func(wire.LogEntry) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &reading{source: s, q: q, names: newNames(s.store, q.App), seen: newSeen()}
+	r := &reading{source: s, q: q, seen: newSeen()}
 	if !q.Follow {
 		_, err := r.backlog(ctx, fn)
 		return err
@@ -68,7 +67,6 @@ func (s *Source) Logs(ctx context.Context, q wire.LogQuery, fn func(wire.LogEntr
 type reading struct {
 	source *Source
 	q      wire.LogQuery
-	names  *names
 	seen   *seen
 }
 

@@ -16,9 +16,9 @@ import (
 
 func TestTheBacklogOfReplicasIsInTheOrderOfTime(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.run("web", "aaa", 0, "one", "three")
+		w.run("web", "v1", 0, "one", "three")
 		w.clock.Advance(500 * time.Millisecond)
-		w.run("worker", "aaa", 0, "two", "four")
+		w.run("worker", "v1", 0, "two", "four")
 		w.clock.Advance(time.Minute)
 
 		want := []string{"web.0 v1 one", "worker.0 v1 two", "web.0 v1 three", "worker.0 v1 four"}
@@ -36,9 +36,9 @@ func TestTheBacklogOfReplicasIsInTheOrderOfTime(t *testing.T) {
 
 func TestTheTailIsThatOfAllContainersTogether(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.run("web", "aaa", 0, "a0", "a1", "a2", "a3", "a4")
+		w.run("web", "v1", 0, "a0", "a1", "a2", "a3", "a4")
 		w.clock.Advance(500 * time.Millisecond)
-		w.run("web", "aaa", 1, "b0", "b1")
+		w.run("web", "v1", 1, "b0", "b1")
 		w.clock.Advance(time.Minute)
 		for n, want := range map[int][]string{
 			1: {"web.0 v1 a4"},
@@ -54,9 +54,9 @@ func TestTheTailIsThatOfAllContainersTogether(t *testing.T) {
 
 func TestTheLogOfARemovedContainerIsReadFromWhatWasKept(t *testing.T) {
 	inWorld(t, func(w *world) {
-		old := w.run("web", "aaa", 0, "old")
+		old := w.run("web", "v1", 0, "old")
 		w.clock.Advance(time.Second)
-		w.run("web", "bbb", 0, "new")
+		w.run("web", "v2", 0, "new")
 		w.clock.Advance(time.Second)
 		w.retire(old, "web", "shop-web-v1")
 		want := []string{"web.0 v1 old", "web.0 v2 new"}
@@ -68,7 +68,7 @@ func TestTheLogOfARemovedContainerIsReadFromWhatWasKept(t *testing.T) {
 
 func TestAKeptLogWhoseContainerIsStillThereIsNotReadTwice(t *testing.T) {
 	inWorld(t, func(w *world) {
-		name := w.run("web", "aaa", 0, "once")
+		name := w.run("web", "v1", 0, "once")
 		w.keepLog(name, "web", "shop-web-v1")
 		if got := w.read(wire.LogQuery{}); !slices.Equal(got, []string{"web.0 v1 once"}) {
 			t.Errorf("got %q", got)
@@ -76,15 +76,34 @@ func TestAKeptLogWhoseContainerIsStillThereIsNotReadTwice(t *testing.T) {
 	})
 }
 
+func TestAContainerThatHasAnOlderOnesNameDoesNotHideItsLog(t *testing.T) {
+	inWorld(t, func(w *world) {
+		first := w.run("web", "v1", 0, "first")
+		w.clock.Advance(time.Minute)
+		w.retire(first, "web", "shop-web-v1")
+		w.clock.Advance(time.Minute)
+		second := w.run("web", "v1", 0, "second") // a rollback brings the name back
+		w.keepLog(second, "web", "shop-web-v1")   // and is about to be removed in its turn
+		want := []string{"web.0 v1 first", "web.0 v1 second"}
+		if got := w.read(wire.LogQuery{}); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		f := w.follow(wire.LogQuery{})
+		f.expect(want...)
+		f.stop()
+		<-f.done
+	})
+}
+
 func TestFollowingGoesOnOverADeploy(t *testing.T) {
 	inWorld(t, func(w *world) {
-		old := w.run("web", "aaa", 0, "old 1", "old 2")
+		old := w.run("web", "v1", 0, "old 1", "old 2")
 		f := w.follow(wire.LogQuery{})
 		f.expect("web.0 v1 old 1")
 		w.clock.Advance(time.Second)
 		f.expect("web.0 v1 old 2")
 
-		w.run("web", "bbb", 0, "new 1", "new 2")
+		w.run("web", "v2", 0, "new 1", "new 2")
 		f.expect("web.0 v2 new 1")
 		w.retire(old, "web", "shop-web-v1")
 		w.clock.Advance(time.Second)
@@ -99,7 +118,7 @@ func TestFollowingGoesOnOverADeploy(t *testing.T) {
 
 func TestFollowingGoesOnWhenAContainerStartsAgain(t *testing.T) {
 	inWorld(t, func(w *world) {
-		name := w.start("web", "aaa", 0, dockertest.Behaviour{
+		name := w.start("web", "v1", 0, dockertest.Behaviour{
 			Log: []dockertest.LogAt{{Text: "up"}}, Exit: &dockertest.Exit{After: time.Second, Code: 1, Times: 1},
 		})
 		f := w.follow(wire.LogQuery{})
@@ -117,14 +136,14 @@ func TestFollowingGoesOnWhenAContainerStartsAgain(t *testing.T) {
 
 func TestFollowingSurvivesAnEngineRestart(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.run("web", "aaa", 0, "one", "two", "three")
+		w.run("web", "v1", 0, "one", "two", "three")
 		f := w.follow(wire.LogQuery{})
 		f.expect("web.0 v1 one")
 		w.RestartEngine(true)
 		w.clock.Advance(time.Second)
 		<-time.After(10 * time.Second) // virtual: lets the retries come round
 		f.expect("web.0 v1 two")
-		w.run("web", "bbb", 0, "new")
+		w.run("web", "v2", 0, "new")
 		f.expect("web.0 v2 new")
 		f.stop()
 		<-f.done
@@ -145,7 +164,7 @@ func TestAnEngineThatIsDownIsAnError(t *testing.T) {
 
 func TestTheReceiversErrorEndsTheQuery(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.run("web", "aaa", 0, "one", "two")
+		w.run("web", "v1", 0, "one", "two")
 		full := errors.New("full")
 		for _, follow := range []bool{false, true} {
 			err := w.source.Logs(w.t.Context(), wire.LogQuery{App: "shop", Follow: follow}, func(wire.LogEntry) error { return full })
@@ -159,7 +178,7 @@ func TestTheReceiversErrorEndsTheQuery(t *testing.T) {
 
 func TestContainersOfAnotherBerthAreNotRead(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.run("web", "aaa", 0, "ours")
+		w.run("web", "v1", 0, "ours")
 		other := docker.ContainerSpec{
 			Name: "other", Image: w.AddImage("other:1", docker.Image{}, dockertest.Behaviour{Log: []dockertest.LogAt{{Text: "theirs"}}}).ID,
 			Labels:  map[string]string{docker.LabelInstance: "b2", docker.LabelApp: "shop", docker.LabelService: "shop-web"},
@@ -183,10 +202,10 @@ func TestAContainerGoneBeforeItsFollowerReadsIsReadFromWhatWasKept(t *testing.T)
 		f.expect()
 		w.Script(dockertest.Fault{Call: dockertest.CallLogs, Kind: dockertest.FailBefore, Err: docker.ErrNotFound})
 		w.keep(store.KeptLog{
-			Container: "shop-web-aaa-0", Service: "shop-web", ReleaseID: "shop-web-v1",
+			Container: "shop-web-v1-0", Service: "shop-web", ReleaseID: "shop-web-v1",
 			Lines: []byte(`{"Time":"2026-03-04T10:00:00Z","Stream":"stdout","Text":"last words"}` + "\n"),
 		})
-		w.run("web", "aaa", 0, "last words")
+		w.run("web", "v1", 0, "last words")
 		f.expect("web.0 v1 last words")
 		f.stop()
 		<-f.done

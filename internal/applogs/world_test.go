@@ -47,26 +47,26 @@ func inWorld(t *testing.T, test func(w *world)) {
 	})
 }
 
-// run starts a container of a service that prints the lines, a second apart.
-func (w *world) run(service, nonce string, replica int, lines ...string) string {
+// run starts a container of a release of a service that prints the lines, a second apart.
+func (w *world) run(service, release string, replica int, lines ...string) string {
 	w.t.Helper()
 	b := dockertest.Behaviour{}
 	for i, text := range lines {
 		b.Log = append(b.Log, dockertest.LogAt{After: time.Duration(i) * time.Second, Text: text})
 	}
-	return w.start(service, nonce, replica, b)
+	return w.start(service, release, replica, b)
 }
 
-func (w *world) start(service, nonce string, replica int, b dockertest.Behaviour) string {
+func (w *world) start(service, release string, replica int, b dockertest.Behaviour) string {
 	w.t.Helper()
-	name := fmt.Sprintf("shop-%s-%s-%d", service, nonce, replica)
+	name := fmt.Sprintf("shop-%s-%s-%d", service, release, replica)
 	image := w.AddImage(name+":1", docker.Image{}, b)
 	w.ips++
 	_, err := w.Create(w.t.Context(), docker.ContainerSpec{
 		Name: name, Image: image.ID,
 		Labels: map[string]string{
 			docker.LabelInstance: "b1", docker.LabelApp: "shop", docker.LabelService: spec.FullName("shop", service),
-			docker.LabelRelease: nonce, docker.LabelReplica: strconv.Itoa(replica),
+			docker.LabelRelease: "shop-" + service + "-" + release, docker.LabelReplica: strconv.Itoa(replica),
 		},
 		Network: docker.NetworkAttachment{Network: "shop", Address: netip.AddrFrom4([4]byte{10, 210, 0, w.ips})},
 	})
@@ -100,7 +100,11 @@ func (w *world) keepLog(name, service, release string) {
 	if err := w.Engine.Logs(w.t.Context(), name, docker.LogOptions{}, func(l docker.LogLine) error { return enc.Encode(l) }); err != nil {
 		w.t.Fatal(err)
 	}
-	w.keep(store.KeptLog{Container: name, Service: spec.FullName("shop", service), ReleaseID: release, Lines: lines.Bytes()})
+	state, err := w.Inspect(w.t.Context(), name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.keep(store.KeptLog{Started: state.Started, Container: name, Service: spec.FullName("shop", service), ReleaseID: release, Lines: lines.Bytes()})
 }
 
 // read returns the backlog as "service.replica release text".
@@ -172,13 +176,6 @@ func (m *memory) keep(k store.KeptLog) {
 
 func (m *memory) ListDesiredServices(context.Context, string) ([]store.DesiredService, error) {
 	return []store.DesiredService{{Name: "shop-web"}, {Name: "shop-worker"}}, nil
-}
-
-func (m *memory) ListReleases(_ context.Context, service string, _ int) ([]store.Release, error) {
-	return []store.Release{
-		{ID: service + "-v2", Service: service, Version: 2, Nonce: "bbb"},
-		{ID: service + "-v1", Service: service, Version: 1, Nonce: "aaa"},
-	}, nil
 }
 
 func (m *memory) ListKeptLogs(_ context.Context, service string, _ int) ([]store.KeptLog, error) {

@@ -25,11 +25,12 @@ func (a *app) await(ctx context.Context, c *client.Client, plan wire.Plan, at wi
 	if err != nil {
 		return err
 	}
-	return a.outcome(ctx, c, plan, final)
+	return a.outcome(ctx, c, plan, final, progress.started)
 }
 
-// outcome prints how an attempt ended.
-func (a *app) outcome(ctx context.Context, c *client.Client, plan wire.Plan, final wire.Attempt) error {
+// outcome prints how an attempt ended. started are the services of which a
+// container was started.
+func (a *app) outcome(ctx context.Context, c *client.Client, plan wire.Plan, final wire.Attempt, started map[string]bool) error {
 	if a.json() {
 		if err := a.printJSON(wire.ChangeResult{Plan: plan, Attempt: &final}); err != nil {
 			return err
@@ -59,7 +60,7 @@ func (a *app) outcome(ctx context.Context, c *client.Client, plan wire.Plan, fin
 			hint: fmt.Sprintf("`berth status %s -f` follows that one.", final.App)}
 	}
 	return &failure{code: exitFailed, what: fmt.Sprintf("attempt %d failed after %s", final.ID, took),
-		hint: advice(final)}
+		hint: advice(final, started)}
 }
 
 func (a *app) printOutcome(s wire.AttemptService, now map[string]wire.ServiceStatus) {
@@ -79,8 +80,12 @@ func (a *app) printOutcome(s wire.AttemptService, now map[string]wire.ServiceSta
 		a.printf("%s %s\n", a.out.green("removed"), a.out.bold(s.Service))
 	default:
 		line := a.out.green("ready") + "  " + a.out.bold(s.Service)
-		if s.Release != "" {
-			line += " " + s.Release
+		release := s.Release
+		if release == "" && exists && status.Active != nil {
+			release = status.Active.Release
+		}
+		if release != "" {
+			line += " " + release
 		}
 		if exists && len(status.URLs) > 0 {
 			line += "  " + strings.Join(status.URLs, " ")
@@ -90,11 +95,11 @@ func (a *app) printOutcome(s wire.AttemptService, now map[string]wire.ServiceSta
 }
 
 // advice says where to look after a failure.
-func advice(final wire.Attempt) string {
+func advice(final wire.Attempt, started map[string]bool) string {
 	for _, s := range final.Services {
-		if s.State == wire.AttemptFailed {
+		if s.State == wire.AttemptFailed && started[s.Service] {
 			return fmt.Sprintf("What it printed: `berth logs %s/%s`. Correct it and apply again.", final.App, s.Service)
 		}
 	}
-	return fmt.Sprintf("`berth status %s` says more.", final.App)
+	return "Correct it and apply again."
 }

@@ -22,6 +22,7 @@ type progress struct {
 	began   time.Time         // of the attempt, by the daemon's clock
 	current map[string]string // service -> phase going on
 	order   []string          // services in order of appearance
+	started map[string]bool   // services of which a container was started
 	names   int               // width of the longest name of a service
 	shown   bool              // a live line stands on the screen
 	ticker  *time.Ticker
@@ -34,12 +35,19 @@ const liveEvery = 200 * time.Millisecond
 // slowPhases are announced when they begin where there is no live line.
 var slowPhases = map[string]bool{"pull": true, "probe": true, "drain": true, "stable": true}
 
+// after is what goes on once a step has passed, for the live line.
+var after = map[string]string{
+	"pull": "pulling", "resolve": "creating", "create": "starting", "start": "waiting until it is ready",
+	"probe": "waiting until it is ready", "ready": "waiting until it is stable", "stable": "switching over", "cutover": "switching over",
+}
+
 func newProgress(a *app, at wire.Attempt) *progress {
-	p := &progress{app: a, out: a.env.Stdout, began: at.CreatedAt, live: a.env.StdoutTTY && !a.json(), current: map[string]string{}, done: make(chan struct{})}
+	p := &progress{app: a, out: a.env.Stdout, began: at.CreatedAt, live: a.env.StdoutTTY && !a.json(), current: map[string]string{}, started: map[string]bool{}, done: make(chan struct{})}
 	if a.json() {
 		p.out = io.Discard
 	}
 	for _, s := range at.Services {
+		p.set(s.Service, "waiting")
 		p.names = max(p.names, len(s.Service))
 	}
 	fmt.Fprintf(p.out, "attempt %d: %s of %s\n", at.ID, at.Kind, at.App)
@@ -74,13 +82,19 @@ func (p *progress) stop() {
 func (p *progress) trace(e wire.TraceEvent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.set("berthd", "")
+	if e.Phase == "start" {
+		p.started[e.Service] = true
+	}
 	if e.Status == "started" {
 		p.set(e.Service, e.Phase)
 		if p.live || !slowPhases[e.Phase] {
 			return
 		}
-	} else if p.current[e.Service] == e.Phase {
+	} else if e.Status == "failed" {
 		p.set(e.Service, "")
+	} else {
+		p.set(e.Service, after[e.Phase])
 	}
 	a := p.app
 	paint := func(s string) string { return s }

@@ -36,7 +36,7 @@ func socketPath(t *testing.T) string {
 // listen serves the handler on a socket until the returned function is called.
 func listen(t *testing.T, socket string, h http.HandlerFunc) (stop func()) {
 	t.Helper()
-	l, err := net.Listen("unix", socket)
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func (d *Daemon) start(ctx context.Context, change func(*api.Deps)) error {
 	if d.Server, err = api.New(deps); err != nil {
 		return fmt.Errorf("start a test daemon: %w", err)
 	}
-	listener, err := net.Listen("unix", d.Socket)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", d.Socket)
 	if err != nil {
 		return fmt.Errorf("start a test daemon: %w", err)
 	}
