@@ -166,6 +166,9 @@ func (r *rollout) remove(ctx context.Context) error {
 }
 
 func (r *rollout) fail(ctx context.Context, o Outcome) error {
+	if err := r.step(ctx, "start", "passed", ""); err != nil {
+		return err
+	}
 	if err := r.step(ctx, "failed", "failed", o.Reason); err != nil {
 		return err
 	}
