@@ -46,9 +46,6 @@ func (s *Server) apply(ctx context.Context, req wire.ApplyRequest) (wire.ChangeR
 	if err != nil {
 		return wire.ChangeResult{}, err
 	}
-	if st.app != nil && st.app.Deleting {
-		return wire.ChangeResult{}, beingDeleted(app.Name)
-	}
 	p := s.planApply(st, app, req.Refresh)
 	if err := s.checkTaken(ctx, p); err != nil {
 		return wire.ChangeResult{}, err

@@ -51,14 +51,6 @@ func busy(detail, hint string) *wire.Problem {
 	}
 }
 
-func beingDeleted(app string) *wire.Problem {
-	return &wire.Problem{
-		Type: wire.ProblemDeleting, Title: "App is being deleted", Status: http.StatusConflict,
-		Detail: fmt.Sprintf("app %q is being deleted", app),
-		Hint:   "Wait until it is gone from `berth status`, then apply again.",
-	}
-}
-
 func noSuchApp(app string) *wire.Problem {
 	return notFound(fmt.Sprintf("there is no app %q", app), "`berth status` lists the apps there are.")
 }

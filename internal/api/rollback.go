@@ -33,8 +33,6 @@ func (s *Server) rollback(ctx context.Context, app string, req wire.RollbackRequ
 		return wire.ChangeResult{}, err
 	case st.app == nil:
 		return wire.ChangeResult{}, noSuchApp(app)
-	case st.app.Deleting:
-		return wire.ChangeResult{}, beingDeleted(app)
 	}
 	current, ok := st.services[req.Service]
 	if !ok {

@@ -47,9 +47,6 @@ func TestADeletedAppIsGoneOnceItsServicesAre(t *testing.T) {
 	if err != nil || status.State != wire.StateDeleting || len(status.Tombstones) == 0 {
 		t.Errorf("under way: %+v, %v", status, err)
 	}
-	if _, err := c.Apply(t.Context(), wire.ApplyRequest{Source: stateful}); !client.IsProblem(err, wire.ProblemDeleting) {
-		t.Errorf("applied meanwhile: %v", err)
-	}
 	again, err := c.Delete(t.Context(), "shop", client.DeleteOptions{AllowRemove: true})
 	if err != nil || again.Attempt != nil || again.Plan.OpenAttempt != result.Attempt.ID {
 		t.Errorf("deleted again: %+v, %v", again, err)
@@ -57,6 +54,26 @@ func TestADeletedAppIsGoneOnceItsServicesAre(t *testing.T) {
 	d.Paper.Set("shop-db", apitest.Outcome{})
 	if final := await(t, d, result); final.State != wire.AttemptSucceeded {
 		t.Errorf("%+v", final)
+	}
+}
+
+func TestApplyingAnAppThatIsBeingDeletedBringsItBack(t *testing.T) {
+	d := start(t, nil)
+	apply(t, d, web)
+	d.Paper.Set("shop-web", apitest.Outcome{Hold: true})
+	c := client.New(d.Socket)
+	defer c.Close()
+	if _, err := c.Delete(t.Context(), "shop", client.DeleteOptions{AllowRemove: true}); err != nil {
+		t.Fatal(err)
+	}
+	result := applied(t, d, wire.ApplyRequest{Source: edit(web, "web:1", "web:2")})
+	if step(t, result.Plan, "web").Action != wire.ActionCreate {
+		t.Errorf("plan %+v", result.Plan)
+	}
+	d.Paper.Set("shop-web", apitest.Outcome{})
+	back := await(t, d, result)
+	if got := service(t, d, "web"); back.State != wire.AttemptSucceeded || got.State != wire.StateReady {
+		t.Errorf("%+v, %+v", back, got)
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,11 +24,40 @@ an app of the same name finds them again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c := a.client()
 			defer c.Close()
-			return a.change(cmd.Context(), c, flags, func(ctx context.Context, s step) (wire.ChangeResult, error) {
+			err := a.change(cmd.Context(), c, flags, func(ctx context.Context, s step) (wire.ChangeResult, error) {
 				return c.Delete(ctx, args[0], client.DeleteOptions{DryRun: s.dryRun, AllowRemove: s.remove})
 			})
+			if err == nil && !flags.dryRun && !flags.detach {
+				awaitGone(cmd.Context(), c, args[0])
+			}
+			return err
 		},
 	}
 	flags.add(cmd)
 	return cmd
+}
+
+const (
+	goneWithin = 5 * time.Second
+	goneEvery  = 50 * time.Millisecond
+)
+
+// awaitGone returns once the app is no longer listed. Its services are gone by
+// then and only its name is left, so nothing depends on it but what the next
+// command sees.
+func awaitGone(ctx context.Context, c *client.Client, name string) {
+	ctx, cancel := context.WithTimeout(ctx, goneWithin)
+	defer cancel()
+	again := time.NewTicker(goneEvery)
+	defer again.Stop()
+	for {
+		if _, err := c.App(ctx, name); err != nil {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }

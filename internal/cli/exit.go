@@ -78,7 +78,7 @@ func problemCode(t wire.ProblemType) int {
 		return exitConfirm
 	case wire.ProblemNotFound:
 		return exitNotFound
-	case wire.ProblemConflict, wire.ProblemNameTaken, wire.ProblemDomainTaken, wire.ProblemDeleting:
+	case wire.ProblemConflict, wire.ProblemNameTaken, wire.ProblemDomainTaken:
 		return exitConflict
 	case wire.ProblemForbidden:
 		return exitForbidden

@@ -16,7 +16,6 @@ const (
 	ProblemConflict          ProblemType = "urn:berth:problem:conflict"
 	ProblemNameTaken         ProblemType = "urn:berth:problem:name-taken"
 	ProblemDomainTaken       ProblemType = "urn:berth:problem:domain-taken"
-	ProblemDeleting          ProblemType = "urn:berth:problem:app-is-being-deleted"
 	ProblemNotFound          ProblemType = "urn:berth:problem:not-found"
 	ProblemForbidden         ProblemType = "urn:berth:problem:forbidden"
 	ProblemTooLarge          ProblemType = "urn:berth:problem:too-large"
