@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -100,9 +101,25 @@ func (c *Client) negotiate(ctx context.Context) error {
 	if c.negotiated.Load() {
 		return nil
 	}
+	ctx, cancel := c.bound(ctx)
+	defer cancel()
 	if _, err := c.cli.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
 		return err
 	}
 	c.negotiated.Store(true)
 	return nil
+}
+
+// errNotOpened is why a stream that did not begin in time is given up.
+var errNotOpened = errors.New("no answer in time")
+
+// opening bounds the wait for a stream to begin, but not the stream: opened
+// lifts the bound.
+func (c *Client) opening(ctx context.Context) (_ context.Context, opened func() bool, cancel func()) {
+	ctx, cancelCause := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(c.callTimeout, func() { cancelCause(errNotOpened) })
+	return ctx, timer.Stop, func() {
+		timer.Stop()
+		cancelCause(nil)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -35,19 +36,30 @@ type rig struct {
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
+	r := newBareRig(t)
+	r.net, r.subnet = r.network(r.prefix)
+	r.next = r.subnet.Addr().Next()
+	return r
+}
+
+func newPrefix() string {
+	var id [4]byte
+	_, _ = rand.Read(id[:])
+	return "berth-enginetest-" + hex.EncodeToString(id[:])
+}
+
+// newBareRig has no network yet.
+func newBareRig(t testing.TB) *rig {
+	t.Helper()
 	socket := testimage.Socket(t)
 	c, err := engine.New(engine.Options{Host: socket})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	var id [4]byte
-	_, _ = rand.Read(id[:])
-	r := &rig{Client: c, t: t, socket: socket, prefix: "berth-enginetest-" + hex.EncodeToString(id[:])}
+	r := &rig{Client: c, t: t, socket: socket, prefix: newPrefix()}
 	r.label = map[string]string{"berth.enginetest": r.prefix}
 	t.Cleanup(r.sweep)
-	r.net, r.subnet = r.network(r.prefix)
-	r.next = r.subnet.Addr().Next()
 	return r
 }
 
@@ -70,8 +82,7 @@ func init() {
 func (r *rig) network(name string) (string, netip.Prefix) {
 	r.t.Helper()
 	for range 50 {
-		n := subnetSeed.Add(1)
-		subnet := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 200 + byte(n>>8)%50, byte(n), 0}), 24)
+		subnet := nextSubnet()
 		id, err := r.CreateNetwork(r.ctx(), docker.NetworkSpec{Name: name, Subnet: subnet, Labels: r.label})
 		if errors.Is(err, docker.ErrSubnetOverlap) {
 			continue
@@ -83,6 +94,28 @@ func (r *rig) network(name string) (string, netip.Prefix) {
 	}
 	r.t.Fatal("no free subnet")
 	return "", netip.Prefix{}
+}
+
+func nextSubnet() netip.Prefix {
+	n := subnetSeed.Add(1)
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 200 + byte(n>>8)%50, byte(n), 0}), 24)
+}
+
+// freeSubnet is one that no network of the engine has at this moment.
+func (r *rig) freeSubnet() netip.Prefix {
+	r.t.Helper()
+	networks, err := r.ListNetworks(r.ctx(), nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for {
+		subnet := nextSubnet()
+		if !slices.ContainsFunc(networks, func(n docker.NetworkDetail) bool {
+			return slices.ContainsFunc(n.Subnets, subnet.Overlaps)
+		}) {
+			return subnet
+		}
+	}
 }
 
 // sweep removes all that carries the rig's label.

@@ -66,6 +66,14 @@ func (c *Client) failSlow(what string, err error) error {
 	return &failure{what: what, sentinel: classify(err), cause: err}
 }
 
+// failStream wraps the failure of a stream that was opened with this context.
+func (c *Client) failStream(ctx context.Context, what string, err error) error {
+	if context.Cause(ctx) == errNotOpened { //nolint:errorlint // the cause is set as it is
+		return &failure{what: what, sentinel: docker.ErrUnavailable, cause: errNotOpened, hint: "is the engine at " + c.host + " well?"}
+	}
+	return c.failSlow(what, err)
+}
+
 // unreachable reports that no answer came, or that it broke off. It looks at
 // types only: the engine's own words may quote a connection that failed
 // elsewhere, between it and a registry.

@@ -119,6 +119,85 @@ func TestAnEngineThatHangsIsUnavailable(t *testing.T) {
 	}
 }
 
+func TestAStreamThatDoesNotBeginIsUnavailable(t *testing.T) {
+	c := fakeEngine(t, "1.41", func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/info") {
+			_, _ = w.Write([]byte(`{"SystemTime":"2026-03-01T12:00:00Z"}`))
+			return
+		}
+		<-r.Context().Done()
+	})
+	c.callTimeout = 50 * time.Millisecond
+	if err := c.Logs(t.Context(), "web", docker.LogOptions{Follow: true}, nil); !docker.IsUnavailable(err) {
+		t.Errorf("logs: %v", err)
+	}
+	if err := c.Events(t.Context(), nil, func() { t.Error("ready") }, nil); !docker.IsUnavailable(err) {
+		t.Errorf("events: %v", err)
+	}
+}
+
+func TestAnOpenStreamMayStaySilent(t *testing.T) {
+	c := fakeEngine(t, "1.41", func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/info") {
+			_, _ = w.Write([]byte(`{"SystemTime":"2026-03-01T12:00:00Z"}`))
+			return
+		}
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	c.callTimeout = 50 * time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	ready := false
+	err := c.Events(ctx, nil, func() { ready = true }, nil)
+	if !ready || !errors.Is(err, context.DeadlineExceeded) || docker.IsUnavailable(err) {
+		t.Errorf("ready %v, %v", ready, err)
+	}
+}
+
+func TestEventsSayWhyTheyEnd(t *testing.T) {
+	for name, h := range map[string]http.HandlerFunc{
+		"the stream ends": func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush() },
+		"the engine dies": func(w http.ResponseWriter, _ *http.Request) {
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		},
+		"it is refused": func(w http.ResponseWriter, _ *http.Request) { refuse(w, 503, "shutting down") },
+	} {
+		c := fakeEngine(t, "1.41", func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/info") {
+				_, _ = w.Write([]byte(`{"SystemTime":"2026-03-01T12:00:00Z"}`))
+				return
+			}
+			h(w, r)
+		})
+		ready := false
+		err := c.Events(t.Context(), nil, func() { ready = true }, nil)
+		if !docker.IsUnavailable(err) || ready == (name == "it is refused") {
+			t.Errorf("%s: ready %v, %v", name, ready, err)
+		}
+	}
+}
+
+func TestListingsCostAFixedNumberOfCalls(t *testing.T) {
+	calls := 0
+	c := fakeEngine(t, "1.41", func(w http.ResponseWriter, r *http.Request) {
+		calls++
+		one := `{"Id":"a","Names":["/a"],"NetworkSettings":{"Networks":{"n":{"NetworkID":"n","IPAddress":"10.0.0.2"}}}}`
+		if strings.HasSuffix(r.URL.Path, "/networks") {
+			one = `{"Id":"n","Name":"n"}`
+		}
+		_, _ = w.Write([]byte("[" + strings.Repeat(one+",", 99) + one + "]"))
+	})
+	if states, err := c.List(t.Context(), nil); err != nil || len(states) != 100 || calls != 1 {
+		t.Errorf("%d containers in %d calls, %v", len(states), calls, err)
+	}
+	calls = 0
+	if nets, err := c.ListNetworks(t.Context(), nil); err != nil || len(nets) != 100 || len(nets[0].Attached) != 100 || calls != 2 {
+		t.Errorf("%d networks in %d calls, %v", len(nets), calls, err)
+	}
+}
+
 func TestACancelledCallIsNotAnUnavailableEngine(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := fakeEngine(t, "1.41", func(_ http.ResponseWriter, r *http.Request) {

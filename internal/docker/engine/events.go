@@ -23,13 +23,16 @@ func (c *Client) Events(ctx context.Context, labels map[string]string, ready fun
 	const what = "watch events"
 	since, err := c.engineTime(ctx)
 	if err != nil {
-		return c.failSlow(what, err)
+		return c.fail(what, err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, opened, cancel := c.opening(ctx)
 	defer cancel()
-	if ready != nil {
-		ctx = context.WithValue(ctx, streamBegan{}, sync.OnceFunc(ready))
-	}
+	ctx = context.WithValue(ctx, streamBegan{}, sync.OnceFunc(func() {
+		opened()
+		if ready != nil {
+			ready()
+		}
+	}))
 	filters := labelFilter(labels).Add("type", string(events.ContainerEventType)).Add("event",
 		string(docker.EventCreate), string(docker.EventStart), string(docker.EventDie),
 		string(docker.EventOOM), string(docker.EventDestroy))
@@ -44,7 +47,7 @@ func (c *Client) Events(ctx context.Context, labels map[string]string, ready fun
 			if err == nil {
 				err = errors.New("the stream ended")
 			}
-			return c.failSlow(what, err)
+			return c.failStream(ctx, what, err)
 		}
 	}
 }

@@ -43,13 +43,13 @@ func (d *delivered) note(line docker.LogLine) {
 	}
 }
 
-// rest selects what may be missing: all of it when nothing was delivered.
+// rest selects what may be missing: all of it when nothing was delivered,
+// since then nothing was there to cut a tail from.
 func (d *delivered) rest(opts docker.LogOptions) docker.LogOptions {
-	opts.Follow = false
+	opts.Tail = 0
 	if d.newest.IsZero() {
 		return opts
 	}
-	opts.Tail = 0
 	since := d.newest
 	for _, p := range d.streams {
 		if p.lines > 0 && p.at.Before(since) {

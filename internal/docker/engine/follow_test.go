@@ -61,7 +61,7 @@ func TestWhatAFollowedLogLeftOutIsDeliveredOnce(t *testing.T) {
 func TestTheTailOfAFollowedLogStaysATail(t *testing.T) {
 	var seen delivered
 	opts := docker.LogOptions{Follow: true, Tail: 5}
-	if got := seen.rest(opts); got.Tail != 5 || got.Follow || !got.Since.IsZero() {
+	if got := seen.rest(opts); got.Tail != 0 || !got.Follow || !got.Since.IsZero() {
 		t.Errorf("nothing delivered: %+v", got)
 	}
 	seen.note(docker.LogLine{Time: stampBase, Stream: docker.Stdout})

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/docker/dockertest/testimage"
@@ -104,15 +103,18 @@ func TestPullWithCredentials(t *testing.T) {
 func TestAPullEndsWithItsContext(t *testing.T) {
 	r := newRig(t)
 	reg := testimage.Registry(t)
-	ref, _ := reg.Push(t, r.prefix+"/slow:1", testimage.Image(t, "probe", testimage.Label("test", r.prefix+"-slow")))
-	ctx, cancel := context.WithTimeout(r.ctx(), 5*time.Second)
+	img := testimage.Image(t, "probe", testimage.Label("test", r.prefix+"-slow"))
+	ref, _ := reg.Push(t, r.prefix+"/slow:1", img)
+	t.Cleanup(func() { testimage.Remove(t, r.socket, img.ID()) })
+	ctx, cancel := context.WithCancel(r.ctx())
 	defer cancel()
-	released := make(chan struct{})
-	t.Cleanup(func() { close(released) })
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
 	reg.Gate(func(req *http.Request) {
 		if strings.Contains(req.URL.Path, "/blobs/") {
 			cancel()
-			<-released
+			<-over
+			panic(http.ErrAbortHandler) // the engine gets nothing it could keep
 		}
 	})
 	err := r.Pull(ctx, ref, nil, nil)

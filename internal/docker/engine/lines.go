@@ -22,20 +22,28 @@ const (
 // only the last has a line end.
 type assembler struct {
 	stream   docker.Stream
-	fn       func(docker.LogLine) error
+	fn       func(entryLine) error
+	entries  *int // read so far, of all streams
 	terminal bool // no frames: entries are told apart by their length
 
 	inStamp bool   // the next bytes are a timestamp, as far as one can tell
 	stamp   []byte // what has come of it
 	entry   int    // bytes of content in this entry
 	open    bool   // a line has begun
+	first   int    // the entry that it began with
 	at      time.Time
 	last    time.Time // of the newest entry
 	line    []byte
 }
 
-func newAssembler(stream docker.Stream, fn func(docker.LogLine) error) *assembler {
-	return &assembler{stream: stream, fn: fn, inStamp: true}
+// entryLine is a line and the number, from 0, of the entry it began with.
+type entryLine struct {
+	docker.LogLine
+	entry int
+}
+
+func newAssembler(stream docker.Stream, entries *int, fn func(entryLine) error) *assembler {
+	return &assembler{stream: stream, entries: entries, fn: fn, inStamp: true}
 }
 
 // feed takes the next bytes, cut anywhere.
@@ -101,8 +109,9 @@ func (a *assembler) feedStamp(p []byte) ([]byte, error) {
 func (a *assembler) begin(at time.Time) {
 	a.last = at
 	if !a.open {
-		a.open, a.at = true, at
+		a.open, a.at, a.first = true, at, *a.entries
 	}
+	*a.entries++
 }
 
 // content appends to the line and lets go of what exceeds the bound.
@@ -175,7 +184,7 @@ func (a *assembler) finish() error {
 }
 
 func (a *assembler) emit(text []byte, partial bool) error {
-	return a.fn(docker.LogLine{Time: a.at, Stream: a.stream, Text: string(text), Partial: partial})
+	return a.fn(entryLine{docker.LogLine{Time: a.at, Stream: a.stream, Text: string(text), Partial: partial}, a.first})
 }
 
 // runeBoundary is the length of p without a character that is cut off at its

@@ -44,8 +44,8 @@ func written(line string) []string {
 func collect(t *testing.T, r io.Reader) []docker.LogLine {
 	t.Helper()
 	var out []docker.LogLine
-	err := readLog(r, true, func(l docker.LogLine) error {
-		out = append(out, l)
+	_, err := readLog(r, true, func(l entryLine) error {
+		out = append(out, l.LogLine)
 		return nil
 	})
 	if err != nil {
@@ -171,7 +171,7 @@ func TestABrokenLogIsAnError(t *testing.T) {
 		"an unknown stream": append(slices.Clone(whole), 9, 0, 0, 0, 0, 0, 0, 0),
 	} {
 		n := 0
-		err := readLog(bytes.NewReader(wire), true, func(docker.LogLine) error { n++; return nil })
+		_, err := readLog(bytes.NewReader(wire), true, func(entryLine) error { n++; return nil })
 		if err == nil || n != 1 {
 			t.Errorf("%s: %d lines, error %v", name, n, err)
 		}
@@ -181,7 +181,7 @@ func TestABrokenLogIsAnError(t *testing.T) {
 func TestTheReceiverEndsALog(t *testing.T) {
 	enough := errors.New("enough")
 	wire := slices.Concat(frame(1, stampBase, "a\n"), frame(1, stampBase, "b\n"))
-	err := readLog(bytes.NewReader(wire), true, func(docker.LogLine) error { return enough })
+	_, err := readLog(bytes.NewReader(wire), true, func(entryLine) error { return enough })
 	if !errors.Is(err, enough) {
 		t.Errorf("got %v", err)
 	}
@@ -192,7 +192,7 @@ func FuzzReadLog(f *testing.F) {
 	f.Add([]byte(stampBase.Format(stampFormat) + " raw\r\n"))
 	f.Add([]byte{1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 'x'})
 	f.Fuzz(func(t *testing.T, wire []byte) {
-		_ = readLog(bytes.NewReader(wire), true, func(l docker.LogLine) error {
+		_, _ = readLog(bytes.NewReader(wire), true, func(l entryLine) error {
 			if len(l.Text) > docker.MaxLogLine {
 				t.Errorf("a line of %d bytes", len(l.Text))
 			}

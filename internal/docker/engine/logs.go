@@ -26,62 +26,93 @@ const (
 
 // Logs implements docker.Runtime.
 //
-// Engines before version 23 end a followed log a moment before its end, so
-// what they left out is read once more without following.
+// Two things that engines do are set right here. They count the entries of a
+// long line as lines of the tail, so a tail is cut by this side. And before
+// version 23 they end a followed log a moment before its end, so what they
+// left out is read once more without following.
 func (c *Client) Logs(ctx context.Context, name string, opts docker.LogOptions, fn func(docker.LogLine) error) error {
-	what := "read log of container " + name
+	r := &logReader{c: c, what: "read log of container " + name, name: name}
 	if err := c.negotiate(ctx); err != nil {
-		return c.failSlow(what, err)
-	}
-	if !opts.Follow {
-		return c.readLog(ctx, what, name, opts, fn)
+		return c.fail(r.what, err)
 	}
 	var seen delivered
-	err := c.readLog(ctx, what, name, opts, func(line docker.LogLine) error {
-		seen.note(line)
-		return fn(line)
-	})
-	if err != nil {
-		return err
-	}
-	err = c.readLog(ctx, what, name, seen.rest(opts), func(line docker.LogLine) error {
-		if seen.covers(line) {
+	if opts.Tail > 0 {
+		lines, err := r.tail(ctx, opts)
+		if err != nil {
+			return err
+		}
+		for _, line := range lines {
+			seen.note(line)
+			if err := fn(line); err != nil {
+				return err
+			}
+		}
+		if !opts.Follow {
 			return nil
 		}
-		return fn(line)
-	})
-	if gone(err) {
-		return nil
 	}
+	if !opts.Follow {
+		_, err := r.read(ctx, opts, true, func(line entryLine) error { return fn(line.LogLine) })
+		return err
+	}
+	if err := r.continued(ctx, opts, &seen, fn); err != nil {
+		return err
+	}
+	opts.Follow = false
+	if err := r.continued(ctx, opts, &seen, fn); !gone(err) {
+		return err
+	}
+	return nil
+}
+
+// logReader reads the log of one container.
+type logReader struct {
+	c          *Client
+	what, name string
+}
+
+// continued delivers what has not been delivered yet.
+func (r *logReader) continued(ctx context.Context, opts docker.LogOptions, seen *delivered, fn func(docker.LogLine) error) error {
+	before := *seen
+	_, err := r.read(ctx, before.rest(opts), !opts.Follow, func(line entryLine) error {
+		if before.covers(line.LogLine) {
+			return nil
+		}
+		seen.note(line.LogLine)
+		return fn(line.LogLine)
+	})
 	return err
 }
 
-// readLog reads one answer of the engine to its end.
-func (c *Client) readLog(ctx context.Context, what, name string, opts docker.LogOptions, fn func(docker.LogLine) error) error {
-	ctx, cancel := context.WithCancel(ctx)
+// read reads one answer of the engine to its end and returns how many entries
+// there were. A line that is open at the end is left out unless complete: then
+// nothing more is coming.
+func (r *logReader) read(ctx context.Context, opts docker.LogOptions, complete bool, fn func(entryLine) error) (int, error) {
+	ctx, opened, cancel := r.c.opening(ctx)
 	defer cancel()
-	body, err := c.cli.ContainerLogs(ctx, name, logOptions(opts))
+	body, err := r.c.cli.ContainerLogs(ctx, r.name, logOptions(opts))
 	if err != nil {
-		return c.failSlow(what, err)
+		return 0, r.c.failStream(ctx, r.what, err)
 	}
+	opened()
 	defer body.Close()
 
 	var stopped error
-	err = readLog(body, !opts.Follow, func(line docker.LogLine) error {
+	entries, err := readLog(body, complete, func(line entryLine) error {
 		stopped = fn(line)
 		return stopped
 	})
 	switch {
 	case stopped != nil:
-		return stopped
+		return entries, stopped
 	case ctx.Err() != nil:
 		// Cancelling closes the body, which reads as some other error or as
 		// an end.
-		return c.failSlow(what, ctx.Err())
+		return entries, r.c.failStream(ctx, r.what, ctx.Err())
 	case err != nil:
-		return c.failSlow(what, err)
+		return entries, r.c.failSlow(r.what, err)
 	}
-	return nil
+	return entries, nil
 }
 
 func logOptions(opts docker.LogOptions) client.ContainerLogsOptions {
@@ -102,26 +133,29 @@ func logOptions(opts docker.LogOptions) client.ContainerLogsOptions {
 // readLog reads either form in which an engine sends a log. The first byte
 // tells which: a frame begins with the number of its stream, a raw log with a
 // digit of its first timestamp. A line that is open at the end is delivered
-// only when complete says that nothing is missing.
-func readLog(r io.Reader, complete bool, fn func(docker.LogLine) error) error {
+// only when complete says that nothing is missing. It returns the number of
+// entries.
+func readLog(r io.Reader, complete bool, fn func(entryLine) error) (entries int, err error) {
 	buffered := bufio.NewReaderSize(r, readBuffer)
 	first, err := buffered.Peek(1)
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil
+		return 0, nil
 	case err != nil:
-		return err
+		return 0, err
 	case first[0] <= byte(stdcopy.Systemerr):
-		return readFrames(buffered, complete, fn)
+		err = readFrames(buffered, complete, &entries, fn)
+	default:
+		err = readRaw(buffered, complete, &entries, fn)
 	}
-	return readRaw(buffered, complete, fn)
+	return entries, err
 }
 
 // readFrames reads the log of a container without a terminal: frames of two
 // streams, one log entry each.
-func readFrames(r *bufio.Reader, complete bool, fn func(docker.LogLine) error) error {
-	stdout := newAssembler(docker.Stdout, fn)
-	stderr := newAssembler(docker.Stderr, fn)
+func readFrames(r *bufio.Reader, complete bool, entries *int, fn func(entryLine) error) error {
+	stdout := newAssembler(docker.Stdout, entries, fn)
+	stderr := newAssembler(docker.Stderr, entries, fn)
 	chunk := make([]byte, readBuffer)
 	var header [frameHeader]byte
 	for {
@@ -170,8 +204,8 @@ func feedFrame(r *bufio.Reader, size int64, chunk []byte, out *assembler) error 
 }
 
 // readRaw reads the log of a container with a terminal: one stream, bare.
-func readRaw(r *bufio.Reader, complete bool, fn func(docker.LogLine) error) error {
-	out := newAssembler(docker.Stdout, fn)
+func readRaw(r *bufio.Reader, complete bool, entries *int, fn func(entryLine) error) error {
+	out := newAssembler(docker.Stdout, entries, fn)
 	out.terminal = true
 	chunk := make([]byte, readBuffer)
 	for {

@@ -25,7 +25,7 @@ func (c *Client) Pull(ctx context.Context, ref string, auth *docker.RegistryAuth
 		opts.RegistryAuth = encoded
 	}
 	if err := c.negotiate(ctx); err != nil {
-		return c.failSlow(what, err)
+		return c.fail(what, err)
 	}
 	stream, err := c.cli.ImagePull(ctx, ref, opts)
 	if err != nil {
