@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/internal/api"
+	"github.com/berth-cloud/berth/internal/applogs"
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/docker/engine"
 	"github.com/berth-cloud/berth/internal/ingress/controlclient"
@@ -130,7 +131,10 @@ func (d *daemon) lostPlane() {
 
 func (d *daemon) api() (*api.Server, error) {
 	return api.New(api.Deps{
-		Store: d.store,
+		Store: d.store, Logs: applogs.New(d.runtime, d.store, d.instance, d.logger),
+		VolumeName: func(app, volume string) string {
+			return application.VolumeName(d.cfg.NetworkPrefix, app, volume)
+		},
 		Doctor: d.doctor, Wake: d.wakeServices, Listeners: d.listeners,
 		Spec:     spec.Options{AllowHostPaths: d.cfg.AllowHostPaths},
 		Instance: d.instance, Version: d.cfg.Version, Revision: d.cfg.Revision, AdminUID: os.Getuid(), Logger: d.logger,

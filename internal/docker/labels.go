@@ -6,7 +6,7 @@ const (
 	LabelInstance = "berth.instance"  // which Berth made it
 	LabelApp      = "berth.app"       // the app's name
 	LabelService  = "berth.service"   // the full service name
-	LabelRelease  = "berth.release"   // the release's nonce
+	LabelRelease  = "berth.release"   // the release's id, "shop-web-v3"
 	LabelSpecHash = "berth.spec-hash" // the full hash of the spec it was made from
 	LabelMember   = "berth.member"    // which member of its group: "main"
 	LabelReplica  = "berth.replica"   // the replica's index, from 0

@@ -23,7 +23,7 @@ const (
 	ActSetRestart    ActionKind = 7  // who restarts it: the engine or we
 	ActSetActive     ActionKind = 8  // where traffic goes
 	ActStop          ActionKind = 9  // SIGTERM, grace, kill
-	ActRemove        ActionKind = 10 // keep its log, remove it, let its address rest
+	ActRemove        ActionKind = 10 // keep its log, remove it
 	ActFreeAddress   ActionKind = 11 // let the address of a lost container rest
 	ActAttempt       ActionKind = 12 // record how the attempt went
 	ActNoteRetry     ActionKind = 13 // first deploy failed: try again later

@@ -66,6 +66,9 @@ func (c *Controller) Reconcile(ctx context.Context) (reconcile.Result, error) {
 		return result(reconcile.Unknown, reason, err.Error()), err
 	}
 	plan := PlanPass(*w)
+	if c.planned != nil {
+		c.planned(w, plan)
+	}
 	done, err := c.execute(ctx, w, plan.Actions)
 	res := reconcile.Result{Conditions: []reconcile.Condition{plan.Condition}, RequeueAfter: plan.Requeue}
 	if err != nil {

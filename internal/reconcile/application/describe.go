@@ -40,6 +40,19 @@ func describe(a *Action) (phase, text string) {
 	return "", ""
 }
 
+// next words what is waited for once an action is done; "" is nothing.
+func next(a *Action) (phase, text string) {
+	switch {
+	case a.Kind == ActPull:
+		return "pull", "waiting for the image"
+	case a.Kind == ActStart && a.Release != nil:
+		return "probe", "waiting until " + a.Container + " is ready"
+	case a.Kind == ActSetActive && a.Why == "cutover" && a.Active.PreviousID != "":
+		return "drain", "requests on the release before it may end"
+	}
+	return "", ""
+}
+
 func describeActive(a *Action) (phase, text string) {
 	if len(a.Active.Targets) == 0 {
 		return "hold", "traffic is held: " + a.Why

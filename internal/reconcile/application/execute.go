@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
@@ -53,16 +51,23 @@ func (c *Controller) execute(ctx context.Context, w *World, actions []Action) (i
 func (c *Controller) performAll(ctx context.Context, w *World, batch []Action) ([]store.TraceEvent, error) {
 	events := make([]store.TraceEvent, len(batch))
 	errs := make([]error, len(batch))
-	var wg sync.WaitGroup
-	for i := range batch {
-		wg.Go(func() {
-			begun := c.now()
-			errs[i] = c.perform(ctx, w, &batch[i])
-			events[i] = c.traceOf(w, &batch[i], errs[i], c.now().Sub(begun))
-		})
+	together(len(batch), func(i int) {
+		begun := c.now()
+		errs[i] = c.perform(ctx, w, &batch[i])
+		events[i] = c.traceOf(w, &batch[i], errs[i], c.now().Sub(begun))
+	})
+	var shown []store.TraceEvent
+	for i, e := range events {
+		if e.Phase == "" {
+			continue
+		}
+		shown = append(shown, e)
+		if phase, text := next(&batch[i]); phase != "" && errs[i] == nil {
+			e.Phase, e.Status, e.Message = phase, "started", text
+			shown = append(shown, e)
+		}
 	}
-	wg.Wait()
-	return slices.DeleteFunc(events, func(e store.TraceEvent) bool { return e.Phase == "" }), errors.Join(errs...)
+	return shown, errors.Join(errs...)
 }
 
 // perform does one action.
@@ -100,7 +105,7 @@ func (c *Controller) perform(ctx context.Context, w *World, a *Action) error {
 	case ActRemove:
 		return c.remove(ctx, w, a)
 	case ActFreeAddress:
-		return c.store.FreeAddress(ctx, w.Desired.AppID, c.holder(a.Container), c.now())
+		return c.freeAddress(ctx, w.Desired.AppID, a.Container)
 	case ActAttempt:
 		u := *a.Attempt
 		u.UpdatedAt = c.now()
@@ -178,18 +183,29 @@ func (c *Controller) start(ctx context.Context, w *World, a *Action) error {
 	return err
 }
 
-// remove keeps the end of the container's log, deletes it and lets its address rest.
+// remove keeps the end of the container's log and deletes it. Its address is
+// let go by a later pass, once the container is seen to be gone.
 func (c *Controller) remove(ctx context.Context, w *World, a *Action) error {
 	if m := w.member(a.Container); m != nil && !m.Started.IsZero() {
 		if err := c.keepLog(ctx, m, a.Replica); err != nil {
 			return err
 		}
 	}
-	if err := c.rt.Remove(ctx, a.Container); err != nil {
+	return c.rt.Remove(ctx, a.Container)
+}
+
+// freeAddress lets an address rest if the engine says in so many words that
+// its container does not exist.
+func (c *Controller) freeAddress(ctx context.Context, app, container string) error {
+	s, err := c.rt.Inspect(ctx, container)
+	switch {
+	case err == nil && c.owns(s):
+		return nil
+	case err != nil && !docker.IsNotFound(err):
 		return err
 	}
-	if err := c.store.FreeAddress(ctx, w.Desired.AppID, c.holder(a.Container), c.now()); err != nil {
-		return storeError("free the address of "+a.Container, err)
+	if err := c.store.FreeAddress(ctx, app, c.holder(container), c.now()); err != nil {
+		return storeError("free the address of "+container, err)
 	}
 	return nil
 }

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 )
 
@@ -205,13 +205,9 @@ func (c *Controller) look(ctx context.Context, w *World, s *docker.ContainerStat
 	full := rec.full
 	if full == nil || rec.takeStale() || full.Status != s.Status || !s.Running() {
 		var err error
-		full, err = c.rt.Inspect(ctx, s.ID)
-		if docker.IsNotFound(err) {
-			return nil, nil
-		}
-		if err != nil {
+		if full, err = c.inspect(ctx, s); err != nil || full == nil {
 			rec.markStale()
-			return nil, fmt.Errorf("inspect container %s: %w", s.Name, err)
+			return nil, err
 		}
 		rec.observe(full, w.target(full.Name) != nil, w.Now, c.memory.backoff, w.Timing)
 		if full.Status == docker.StatusExited || full.Status == docker.StatusDead {
@@ -219,6 +215,23 @@ func (c *Controller) look(ctx context.Context, w *World, s *docker.ContainerStat
 		}
 	}
 	return rec.member(full, w.Now, w.Timing), nil
+}
+
+// inspect returns the full state, or nil when the container is gone. Where it
+// contradicts a listing that says running, it is asked again: no container is
+// given up on one answer against another.
+func (c *Controller) inspect(ctx context.Context, s *docker.ContainerState) (*docker.ContainerState, error) {
+	full, err := c.rt.Inspect(ctx, s.ID)
+	if s.Running() && (docker.IsNotFound(err) || err == nil && !full.Running()) {
+		full, err = c.rt.Inspect(ctx, s.ID)
+	}
+	switch {
+	case docker.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("inspect container %s: %w", s.Name, err)
+	}
+	return full, nil
 }
 
 // tailLines is how many of a container's last lines a failure quotes.
@@ -248,36 +261,33 @@ func truncate(s string, n int) string {
 // probeDue probes every running container that has yet to prove itself, all
 // at once, and notes what was found.
 func (c *Controller) probeDue(ctx context.Context, w *World) {
-	var wg sync.WaitGroup
+	var due []*Group
 	for i := range w.Groups {
 		g := &w.Groups[i]
-		r := c.provingFor(w, g)
-		m := g.Main()
-		if r == nil || r.Spec.Port == 0 || m.Status != docker.StatusRunning || !m.Address.IsValid() {
-			continue
+		r, m := c.provingFor(w, g), g.Main()
+		if r != nil && r.Spec.Port > 0 && m.Status == docker.StatusRunning && m.Address.IsValid() &&
+			(!w.Now.Before(m.Ready.Due) || w.target(m.Name) != nil) { // nothing is unrouted on an old answer
+			due = append(due, g)
 		}
-		rec := c.memory.record(c.service, m.ID)
-		if w.Now.Before(m.Ready.Due) {
-			continue
-		}
-		wg.Go(func() {
-			port := r.Spec.Port
-			if p := r.Spec.Readiness; p != nil && p.Port > 0 {
-				port = p.Port
-			}
-			ok, detail := c.prober.Probe(ctx, netip.AddrPortFrom(m.Address, uint16(port)), r.Spec.Readiness)
-			if ctx.Err() != nil {
-				return // an interrupted probe says nothing
-			}
-			m.Ready = rec.noteProbe(ok, detail, c.now(), r.Spec.Readiness)
-			if !ok && expired(m, &r.Spec, c.now()) {
-				m.LastLog = c.tail(ctx, &docker.ContainerState{ID: m.ID, Name: m.Name})
-			}
-		})
 	}
-	wg.Wait()
+	together(len(due), func(i int) { c.probe(ctx, due[i].Main(), &c.provingFor(w, due[i]).Spec) })
 	w.Now = c.now()
 	c.noteProven(w)
+}
+
+func (c *Controller) probe(ctx context.Context, m *Member, s *spec.Service) {
+	port := s.Port
+	if s.Readiness != nil && s.Readiness.Port > 0 {
+		port = s.Readiness.Port
+	}
+	ok, detail := c.prober.Probe(ctx, netip.AddrPortFrom(m.Address, uint16(port)), s.Readiness)
+	if ctx.Err() != nil {
+		return // an interrupted probe says nothing
+	}
+	m.Ready = c.memory.record(c.service, m.ID).noteProbe(ok, detail, c.now(), s.Readiness)
+	if !ok && expired(m, s, c.now()) {
+		m.LastLog = c.tail(ctx, &docker.ContainerState{ID: m.ID, Name: m.Name})
+	}
 }
 
 // provingFor is the release that a group has to prove itself for, nil when it
@@ -301,7 +311,7 @@ func (c *Controller) noteProven(w *World) {
 	for i := range w.Groups {
 		g := &w.Groups[i]
 		m := g.Main()
-		if r := c.provingFor(w, g); r != nil && m.Status == docker.StatusRunning && judge(w, r, g).ready {
+		if r := c.provingFor(w, g); r != nil && m.Status == docker.StatusRunning && (judge(w, r, g).ready || w.target(m.Name) != nil && (r.Spec.Port == 0 || !m.Ready.ReadySince.IsZero())) {
 			c.memory.record(c.service, m.ID).proven(m.Started)
 			m.Recheck = false
 		}

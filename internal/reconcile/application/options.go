@@ -27,6 +27,7 @@ type deps struct {
 	ingress       func() IngressView
 	timing        Timing
 	addressRest   time.Duration
+	planned       func(*World, Plan) // sees every plan; for tests
 }
 
 // Prober asks a container once whether it serves. The answer comes within the

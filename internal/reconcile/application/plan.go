@@ -104,6 +104,9 @@ func (p *planner) settle(state store.AttemptState, reason Reason, message string
 	}
 	u := *p.w.Attempt
 	u.State, u.Reason, u.Message = state, string(reason), message
+	if p.w.Release != nil {
+		u.ReleaseID = p.w.Release.ID
+	}
 	p.act(Action{Kind: ActAttempt, Attempt: &u})
 }
 
@@ -160,6 +163,7 @@ func (p *planner) resolve() {
 		p.progress(ReasonPullingImage, img.Progress)
 	default:
 		p.act(Action{Kind: ActPull, Why: w.Desired.Image})
+		p.recheck()
 		p.progress(ReasonResolvingImage, "image "+w.Desired.Image+" is not on the engine: asking its registry")
 	}
 }

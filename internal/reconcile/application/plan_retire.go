@@ -120,7 +120,7 @@ func (p *planner) report(goal *store.Release, ready int) {
 		}
 		return
 	}
-	want := w.Desired.Replicas
+	want := p.replicas(goal)
 	done := ready == want && len(w.Active.Targets) == want && !p.changesTraffic()
 	switch {
 	case p.plan.Condition.Reason != "":

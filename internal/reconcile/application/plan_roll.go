@@ -18,6 +18,12 @@ func (p *planner) rollForward(goal *store.Release) {
 		p.condition(reconcile.False, Reason(p.w.Attempt.Reason), p.w.Attempt.Message)
 		return
 	}
+	if handsOver(goal, nil) && p.stopOthers(goal) {
+		// What an earlier try left running may hold what the goal needs alone.
+		p.want(goal)
+		p.progress(ReasonStarting, "containers of an earlier try are being stopped")
+		return
+	}
 	p.raise(goal)
 }
 
@@ -26,6 +32,7 @@ func (p *planner) rollForward(goal *store.Release) {
 // are stopped, the goal's started.
 func (p *planner) handOver(goal *store.Release) {
 	w := p.w
+	p.want(goal)
 	if missing := p.missing(goal); len(missing) > 0 {
 		for _, i := range missing {
 			if name := releaseContainer(goal, i); !w.nameHeld(name) {
@@ -38,11 +45,7 @@ func (p *planner) handOver(goal *store.Release) {
 		p.progress(ReasonHandingOver, "the new containers are being made; the old release serves")
 		return
 	}
-	for i := range w.Groups {
-		if w.Groups[i].matches(w.ActiveRelease) {
-			p.wanted[&w.Groups[i]] = true // kept, stopped, until the goal serves
-		}
-	}
+	p.want(w.ActiveRelease) // kept, stopped, until the goal serves
 	if len(w.Active.Targets) > 0 {
 		row := *w.Active
 		row.Targets = nil
@@ -55,6 +58,15 @@ func (p *planner) handOver(goal *store.Release) {
 		return
 	}
 	p.raise(goal)
+}
+
+// want keeps the release's groups from being retired.
+func (p *planner) want(r *store.Release) {
+	for i := range p.w.Groups {
+		if g := &p.w.Groups[i]; g.matches(r) && g.Replica < p.w.Desired.Replicas {
+			p.wanted[g] = true
+		}
+	}
 }
 
 // missing are the replicas of the release that have no group yet.
@@ -130,7 +142,7 @@ func (p *planner) cutOver(goal *store.Release, targets []store.ActiveTarget) {
 		p.act(Action{Kind: ActSetRestart, Container: t.Container, Policy: docker.RestartUnlessStopped})
 	}
 	row := store.ActiveRelease{
-		Service: w.Desired.Name, AppID: w.Desired.AppID, ReleaseID: goal.ID, Targets: targets,
+		Service: w.Desired.Name, AppID: w.Desired.AppID, ReleaseID: goal.ID, Targets: targets, Replicas: w.Desired.Replicas,
 		Route: routeOf(&w.Desired.Spec), Since: w.Now,
 	}
 	if w.Active != nil {
@@ -159,7 +171,7 @@ func targetOf(r *store.Release, g *Group) store.ActiveTarget {
 
 // sameActive reports whether two rows say the same, their versions aside.
 func sameActive(a, b *store.ActiveRelease) bool {
-	return a.ReleaseID == b.ReleaseID && slices.Equal(a.Targets, b.Targets) &&
+	return a.ReleaseID == b.ReleaseID && a.Replicas == b.Replicas && slices.Equal(a.Targets, b.Targets) &&
 		slices.Equal(a.Route.Hosts, b.Route.Hosts) && a.Route.Path == b.Route.Path &&
 		a.Route.HoldTimeout == b.Route.HoldTimeout && a.Route.DrainTimeout == b.Route.DrainTimeout
 }

@@ -13,8 +13,9 @@ func (p *planner) steady(r *store.Release) int {
 	w := p.w
 	// Where one writer is allowed, nothing of another release may run beside.
 	blocked := handsOver(r, nil) && p.othersRun(r)
+	want := p.replicas(r)
 	var targets []store.ActiveTarget
-	for i := range w.Desired.Replicas {
+	for i := range want {
 		g := w.group(r, i)
 		if g == nil {
 			p.bring(r, i, blocked)
@@ -25,8 +26,36 @@ func (p *planner) steady(r *store.Release) int {
 			targets = append(targets, targetOf(r, g))
 		}
 	}
-	p.direct(r, targets)
+	targets = append(targets, p.standIns(r, want, len(targets))...)
+	p.direct(r, want, targets)
 	return len(targets)
+}
+
+// replicas is how many replicas of a release shall stand: a failed change of
+// another release says nothing about the active one.
+func (p *planner) replicas(r *store.Release) int {
+	w := p.w
+	if p.attemptFailed() && w.Active != nil && w.Active.Replicas > 0 && (w.Release == nil || w.Release.ID != r.ID) {
+		return w.Active.Replicas
+	}
+	return w.Desired.Replicas
+}
+
+// standIns are replicas beyond the wanted ones that go on serving while wanted
+// ones are not ready: a scale-down never costs the last ready replica.
+func (p *planner) standIns(r *store.Release, want, ready int) []store.ActiveTarget {
+	var out []store.ActiveTarget
+	for i := range p.w.Groups {
+		g := &p.w.Groups[i]
+		if ready+len(out) >= want {
+			break
+		}
+		if g.Replica >= want && g.matches(r) && g.Main().Status == docker.StatusRunning && p.w.target(g.Main().Name) != nil && !g.Main().Recheck {
+			p.wanted[g] = true
+			out = append(out, targetOf(r, g))
+		}
+	}
+	return out
 }
 
 // keepServing looks after the active release while another one is on its way:
@@ -85,6 +114,9 @@ func (p *planner) admit(r *store.Release, g *Group) bool {
 	}
 	if p.w.target(m.Name) == nil || m.Recheck {
 		v := judge(p.w, r, g)
+		if p.w.target(m.Name) != nil && (r.Spec.Port == 0 || !m.Ready.ReadySince.IsZero()) {
+			v.ready = true // it takes traffic and answers: windows are for newcomers
+		}
 		if !v.ready {
 			if v.failed != "" {
 				// It goes on being probed: another start would not help it.
@@ -163,9 +195,9 @@ func (p *planner) othersRun(r *store.Release) bool {
 
 // direct points traffic at the targets if it does not go there already, and
 // carries changed routes of the desired spec over.
-func (p *planner) direct(r *store.Release, targets []store.ActiveTarget) {
+func (p *planner) direct(r *store.Release, want int, targets []store.ActiveTarget) {
 	row := *p.w.Active
-	row.Targets, row.ReleaseID = targets, r.ID
+	row.Targets, row.ReleaseID, row.Replicas = targets, r.ID, want
 	if p.w.Release != nil && p.w.Release.ID == r.ID {
 		row.Route = routeOf(&p.w.Desired.Spec)
 	}

@@ -59,6 +59,9 @@ func (c Controller) Reconcile(ctx context.Context) (reconcile.Result, error) {
 	if err != nil {
 		return verdict(reconcile.Unknown, ReasonReadFailed, err.Error()), fmt.Errorf("read the routes: %w", err)
 	}
+	if state.Version == 0 {
+		return inSync(state), nil // there never was a route
+	}
 	facts, err := p.Facts(ctx)
 	if err != nil {
 		return verdict(reconcile.Unknown, ReasonReadFailed, err.Error()), err

@@ -1,0 +1,188 @@
+package application
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berth-cloud/berth/internal/reconcile"
+	"github.com/berth-cloud/berth/internal/spec"
+	"github.com/berth-cloud/berth/internal/store"
+	"github.com/berth-cloud/berth/internal/store/sqlite/sqlitetest"
+)
+
+// fastDir is a directory whose syncs cost little, where the machine has one.
+func fastDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "berth-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func startRig(t *testing.T) *rig {
+	t.Helper()
+	return newRig(t, sqlitetest.OpenDir(t, fastDir(t)), "shop", "web")
+}
+
+func TestFirstDeployServesAndTheNextTakesOver(t *testing.T) {
+	r := startRig(t)
+	r.apply(r.spec("good:1"))
+	r.settle(20, time.Minute)
+	if got := r.ready(); got.Status != reconcile.True || got.Reason != string(ReasonDeployed) {
+		t.Fatalf("after the first deploy: %+v; %s", got, r.describe())
+	}
+	if a := r.attempt(); a.State != store.AttemptSucceeded || a.ReleaseID != "shop-web-v1" {
+		t.Fatalf("attempt %+v", a)
+	}
+	first := r.running()
+	r.apply(r.spec("good:2"))
+	r.settle(20, time.Minute)
+	if got := r.running(); len(got) != 1 || got[0] == first[0] {
+		t.Fatalf("running %v, was %v: one new container should run alone", got, first)
+	}
+	if a := r.attempt(); a.State != store.AttemptSucceeded {
+		t.Fatalf("attempt %+v", a)
+	}
+}
+
+func TestAFailedChangeLeavesTheOldReleaseServingAndSaysWhy(t *testing.T) {
+	for image, want := range map[string]struct {
+		reason Reason
+		text   string
+	}{
+		"exits:1":   {ReasonExited, "exited with code 3"},
+		"oom:1":     {ReasonOOMKilled, "memory"},
+		"500:1":     {ReasonReadinessFailed, "answered 500"},
+		"never:1":   {ReasonReadinessFailed, "not ready within 10s"},
+		"other:1":   {ReasonReadinessFailed, "not ready within 10s"},
+		"unknown:1": {ReasonImageNotFound, "neither on the engine nor in its registry"},
+		"cannot:1":  {ReasonStartFailed, "no such file"},
+	} {
+		t.Run(image, func(t *testing.T) {
+			r := startRig(t)
+			r.apply(r.spec("good:1"))
+			r.settle(20, time.Minute)
+			before := r.running()
+			r.apply(r.spec(image))
+			r.settle(40, 2*time.Minute)
+			if got := r.running(); len(got) != 1 || got[0] != before[0] {
+				t.Fatalf("running %v, want the old %v", got, before)
+			}
+			a := r.attempt()
+			if a.State != store.AttemptFailed || a.Reason != string(want.reason) || !strings.Contains(a.Message, want.text) {
+				t.Fatalf("attempt %s %s: %s", a.State, a.Reason, a.Message)
+			}
+			if got := r.ready(); got.Status != reconcile.True || got.Reason != string(ReasonPreviousServing) {
+				t.Fatalf("condition %+v", got)
+			}
+			if len(r.engine.Containers()) != 1 {
+				t.Fatalf("left over: %s", r.describe())
+			}
+		})
+	}
+}
+
+func TestTheLastLinesOfAFailedContainerAreInTheMessage(t *testing.T) {
+	r := startRig(t)
+	r.apply(r.spec("exits:1"))
+	r.settle(12, 5*time.Second)
+	if a := r.attempt(); !strings.Contains(a.Message, "cannot find config") {
+		t.Fatalf("message %q", a.Message)
+	}
+}
+
+func TestAServiceWithAVolumeHandsOverAndNeverHasTwoWriters(t *testing.T) {
+	volume := func(s *spec.Service) {
+		s.Volumes = []spec.Volume{{Name: "data", Path: "/data"}}
+		s.Strategy = spec.Recreate
+	}
+	r := startRig(t)
+	r.apply(r.spec("good:1", volume))
+	r.settle(20, time.Minute)
+	old := r.running()
+	r.apply(r.spec("slow:1", volume))
+	r.settle(30, time.Minute)
+	if got := r.running(); len(got) != 1 || got[0] == old[0] {
+		t.Fatalf("running %v", got)
+	}
+	now := r.running()
+	r.apply(r.spec("exits:1", volume))
+	r.settle(40, time.Minute)
+	if got := r.running(); len(got) != 1 || got[0] != now[0] {
+		t.Fatalf("after a failed hand-over %v runs, want %v again; %+v", got, now, r.ready())
+	}
+	if got := r.ready(); got.Reason != string(ReasonPreviousServing) {
+		t.Fatalf("condition %+v", got)
+	}
+	if o := r.engine.WritersOverlap(); len(o) > 0 {
+		t.Fatalf("two writers: %+v", o)
+	}
+}
+
+func TestReplicasGrowAndShrinkWithADrain(t *testing.T) {
+	replicas := func(n int) func(*spec.Service) { return func(s *spec.Service) { s.Replicas = n } }
+	r := startRig(t)
+	r.apply(r.spec("good:1", replicas(3)))
+	r.settle(20, time.Minute)
+	if got := r.running(); len(got) != 3 {
+		t.Fatalf("running %v", got)
+	}
+	r.plane.drainFor = 3 * time.Second
+	r.apply(r.spec("good:1", replicas(1)))
+	begun := r.clock.Now()
+	r.settle(20, time.Minute)
+	if got := r.running(); len(got) != 1 {
+		t.Fatalf("running %v", got)
+	}
+	if took := r.clock.Now().Sub(begun); took < 3*time.Second {
+		t.Fatalf("replicas were stopped after %s, before their requests ended", took)
+	}
+	r.apply(r.spec("good:1", replicas(2)))
+	r.settle(20, time.Minute)
+	if got := r.running(); len(got) != 2 {
+		t.Fatalf("running %v", got)
+	}
+}
+
+func TestRevertingAfterAFailureKeepsTheRunningContainer(t *testing.T) {
+	r := startRig(t)
+	r.apply(r.spec("good:1"))
+	r.settle(20, time.Minute)
+	before := r.running()
+	r.apply(r.spec("exits:1"))
+	r.settle(40, time.Minute)
+	r.apply(r.spec("good:1"))
+	r.settle(20, time.Minute)
+	if got := r.running(); len(got) != 1 || got[0] != before[0] {
+		t.Fatalf("running %v, want %v", got, before)
+	}
+	if a := r.attempt(); a.State != store.AttemptSucceeded {
+		t.Fatalf("attempt %+v", a)
+	}
+}
+
+func TestACrashingReleaseIsTakenOverAndSaysSo(t *testing.T) {
+	r := startRig(t)
+	r.apply(r.spec("flaky:1"))
+	r.settle(20, time.Minute)
+	name := r.running()[0]
+	r.engine.Kill(name, 1, false)
+	loops := false
+	for range 400 {
+		r.pass()
+		r.sync()
+		loops = loops || r.ready().Reason == string(ReasonCrashLoop)
+		r.clock.Advance(100 * time.Millisecond)
+	}
+	if !loops {
+		t.Error("the crash loop was never named")
+	}
+	r.settle(40, 3*time.Minute)
+	if got := r.ready(); got.Reason != string(ReasonDeployed) {
+		t.Fatalf("after it recovered: %+v", got)
+	}
+}
