@@ -42,7 +42,7 @@ images: ## Build the example's images into the local Docker engine
 test: ## Vet, and run unit, real-engine and short end-to-end tests with the race detector
 	@scripts/setup
 	$(GO) vet $(TEST)
-	@BERTH_TEST_DOCKER=1 $(GO) run ./internal/tools/testsum -race -count=1 -timeout 15m $(TEST)
+	@BERTH_TEST_DOCKER=1 $(GO) run ./internal/tools/testsum -race -count=1 -timeout 8m $(TEST)
 
 .PHONY: test-short
 test-short: ## Run the tests that need neither Docker nor the race detector
