@@ -207,7 +207,7 @@ func (d *daemon) prune(ctx context.Context) error {
 // listenUnix opens the API's socket for its owner alone. The store's lock is
 // held by now, so a socket that is there was left behind.
 func listenUnix(path string) (net.Listener, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // the socket itself is 0600
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -87,7 +87,7 @@ func (s *supervisor) start(ctx context.Context) error {
 	}
 	defer func() { _ = out.Close() }()
 	// Not bound to ctx: it outlives us.
-	cmd := exec.Command(s.cfg.NodeBinary, "ingress", "--dir", s.cfg.ingressDir(), //nolint:noctx // outlives the control plane
+	cmd := exec.Command(s.cfg.NodeBinary, "ingress", "--dir", s.cfg.ingressDir(), //nolint:noctx,forbidigo // it outlives the control plane, no context ends it
 		"--control", s.cfg.controlSocket(), "--http", strings.Join(s.cfg.IngressHTTP, ","))
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.Dir = "/"

@@ -93,6 +93,8 @@ type Store interface {
 	DropSubnet(ctx context.Context, app string) error
 
 	AddPendingTeardown(ctx context.Context, name, nodeID string) error
+	// DeletePendingTeardown clears a tombstone, and with the last one of an app
+	// that is being deleted and has no services the app's row.
 	DeletePendingTeardown(ctx context.Context, name string) error
 	RecordPendingTeardownFailure(ctx context.Context, name, cause string) error
 	ListPendingTeardowns(ctx context.Context) ([]PendingTeardown, error)

@@ -24,8 +24,6 @@ type TeardownStore interface {
 	ListDesiredServices(ctx context.Context, app string) ([]store.DesiredService, error)
 	DeleteActiveRelease(ctx context.Context, service string) (int64, error)
 	DeleteConditions(ctx context.Context, controllerName string) error
-	GetApp(ctx context.Context, name string) (store.App, error)
-	DeleteApp(ctx context.Context, name string) error
 }
 
 // RuntimeResolver maps a node id to the engine of that node; "" is this machine.
@@ -146,12 +144,6 @@ func (f *DeleteFinalizer) settle(ctx context.Context, c *Controller, t *store.Pe
 		return storeError("clear the tombstone of "+t.Name, err)
 	}
 	c.memory.forget(t.Name)
-	if t.AppID == "" {
-		return nil
-	}
-	if err := f.store.DeleteApp(ctx, t.AppID); err != nil {
-		return storeError("drop app "+t.AppID, err)
-	}
 	return nil
 }
 

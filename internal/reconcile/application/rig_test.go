@@ -76,12 +76,7 @@ func flaky(r dockertest.Run) dockertest.Behaviour {
 	return b
 }
 
-// serves says of which images a service becomes ready.
-func serves(image string) bool {
-	return slices.Contains([]string{"good:1", "good:2", "slow:1", "stuck:1", "flaky:1"}, image)
-}
-
-// service builds a spec of the rig's service.
+// spec builds a spec of the rig's service.
 func (r *rig) spec(image string, change ...func(*spec.Service)) spec.Service {
 	s := spec.Service{
 		Name: r.service[len(r.app)+1:], Image: image, Port: 8080, Domains: []string{"shop.example"}, Replicas: 1,
@@ -318,19 +313,68 @@ type watchedStore struct {
 	writes   int
 	puller   *Puller
 	onActive func(before, after store.ActiveRelease)
+	onWrite  func() // before and after each write; may panic to cut the pass
+}
+
+func (s *watchedStore) cutPoint() {
+	if s.onWrite != nil {
+		s.onWrite()
+	}
+}
+
+func (s *watchedStore) TakeAddress(ctx context.Context, q store.AddressRequest) (netip.Addr, error) {
+	s.cutPoint()
+	defer s.cutPoint()
+	return s.Store.TakeAddress(ctx, q)
+}
+
+func (s *watchedStore) FreeAddress(ctx context.Context, app, container string, now time.Time) error {
+	s.cutPoint()
+	defer s.cutPoint()
+	return s.Store.FreeAddress(ctx, app, container, now)
+}
+
+func (s *watchedStore) SaveSubnet(ctx context.Context, n store.Subnet) error {
+	s.cutPoint()
+	defer s.cutPoint()
+	return s.Store.SaveSubnet(ctx, n)
+}
+
+func (s *watchedStore) SaveKeptLog(ctx context.Context, l store.KeptLog) error {
+	s.cutPoint()
+	defer s.cutPoint()
+	return s.Store.SaveKeptLog(ctx, l)
+}
+
+func (s *watchedStore) DeleteActiveRelease(ctx context.Context, service string) (int64, error) {
+	s.cutPoint()
+	defer s.cutPoint()
+	return s.Store.DeleteActiveRelease(ctx, service)
+}
+
+func (s *watchedStore) DeletePendingTeardown(ctx context.Context, name string) error {
+	s.cutPoint()
+	defer s.cutPoint()
+	return s.Store.DeletePendingTeardown(ctx, name)
 }
 
 func (s *watchedStore) UpdateAttemptService(ctx context.Context, u store.AttemptService) error {
+	s.cutPoint()
+	defer s.cutPoint()
 	s.writes++
 	return s.Store.UpdateAttemptService(ctx, u)
 }
 
 func (s *watchedStore) CreateRelease(ctx context.Context, rel store.Release) (store.Release, error) {
+	s.cutPoint()
+	defer s.cutPoint()
 	s.writes++
 	return s.Store.CreateRelease(ctx, rel)
 }
 
 func (s *watchedStore) SetActiveRelease(ctx context.Context, a store.ActiveRelease) (store.ActiveRelease, error) {
+	s.cutPoint()
+	defer s.cutPoint()
 	s.writes++
 	if s.onActive != nil {
 		before, err := s.GetActiveRelease(ctx, a.Service)

@@ -38,14 +38,19 @@ func (s *Store) ListApps(ctx context.Context) ([]store.App, error) {
 // DeleteApp implements store.Store.
 func (s *Store) DeleteApp(ctx context.Context, name string) error {
 	err := s.writer.do(ctx, func(t *tx) error {
-		return t.do(`DELETE FROM apps WHERE name = ?1 AND deleting
-			AND NOT EXISTS (SELECT 1 FROM services WHERE app_id = ?1)
-			AND NOT EXISTS (SELECT 1 FROM pending_teardowns WHERE app_id = ?1)`, name)
+		return t.dropApp(name)
 	})
 	if err != nil {
 		return fmt.Errorf("delete app %s: %w", name, err)
 	}
 	return nil
+}
+
+// dropApp removes an app that is being deleted and has nothing left.
+func (t *tx) dropApp(name string) error {
+	return t.do(`DELETE FROM apps WHERE name = ?1 AND deleting
+		AND NOT EXISTS (SELECT 1 FROM services WHERE app_id = ?1)
+		AND NOT EXISTS (SELECT 1 FROM pending_teardowns WHERE app_id = ?1)`, name)
 }
 
 // putApp writes the app of a change. Services put into an app that is being

@@ -93,6 +93,11 @@ func (t *tx) change(c *store.Change) (store.Attempt, error) {
 	if err := t.settle(id, c.Now); err != nil {
 		return none, err
 	}
+	if c.DeleteApp && len(c.Put) == 0 {
+		if err := t.dropApp(c.AppID); err != nil { // it had no services
+			return none, err
+		}
+	}
 	t.note.attempt(id)
 	return attempt(t.ctx, t, id)
 }

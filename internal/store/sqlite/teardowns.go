@@ -35,10 +35,18 @@ func (s *Store) AddPendingTeardown(ctx context.Context, name, nodeID string) err
 	return nil
 }
 
-// DeletePendingTeardown implements store.Store. Without one it succeeds.
+// DeletePendingTeardown implements store.Store. Without one it succeeds. In
+// the same transaction an app that is being deleted goes with its last one.
 func (s *Store) DeletePendingTeardown(ctx context.Context, name string) error {
 	err := s.writer.do(ctx, func(t *tx) error {
-		return t.do(`DELETE FROM pending_teardowns WHERE name = ?`, name)
+		app, _, err := one(t.ctx, t, scanAs[string], `SELECT app_id FROM pending_teardowns WHERE name = ?`, name)
+		if err != nil {
+			return err
+		}
+		if err := t.do(`DELETE FROM pending_teardowns WHERE name = ?`, name); err != nil {
+			return err
+		}
+		return t.dropApp(app)
 	})
 	if err != nil {
 		return fmt.Errorf("end the teardown of %s: %w", name, err)
