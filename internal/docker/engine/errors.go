@@ -79,17 +79,19 @@ func (c *Client) failStream(ctx context.Context, what string, err error) error {
 // elsewhere, between it and a registry.
 func unreachable(err error) bool {
 	var netErr *net.OpError
-	return client.IsErrConnectionFailed(err) || errdefs.IsUnavailable(err) ||
+	return client.IsErrConnectionFailed(err) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.As(err, &netErr)
 }
 
-// told maps words of the engine to sentinels. The words are matched in lower
-// case and in order: more telling ones first. They are needed where one HTTP
-// status stands for several failures.
-var told = []struct {
+type saying struct {
 	words    string
 	sentinel error
-}{
+}
+
+// toldByEngine maps words of the engine to sentinels. The words are matched in
+// lower case and in order: more telling ones first. They are needed where one
+// HTTP status stands for several failures.
+var toldByEngine = []saying{
 	// Ports before addresses: a port taken by another process also says
 	// "address already in use".
 	{"port is already allocated", docker.ErrPortInUse},
@@ -101,6 +103,20 @@ var told = []struct {
 	{"networks have overlapping", docker.ErrSubnetOverlap},
 	{"networks have same bridge name", docker.ErrSubnetOverlap},
 	{"no such image", docker.ErrImageNotFound},
+	{"has active endpoints", docker.ErrConflict},
+	{"volume is in use", docker.ErrConflict},
+	{"already exists", docker.ErrConflict},
+	// An engine exchanged for an older one under a client that had settled on
+	// a newer API.
+	{"is too new. maximum supported api version", docker.ErrUnavailable},
+	{"does not belong to any of this network's subnets", docker.ErrInvalid},
+	{"no configured subnet", docker.ErrInvalid},
+	{"invalid reference format", docker.ErrInvalid},
+}
+
+// toldByRegistry does the same for a registry's words, which an engine passes
+// on during a pull.
+var toldByRegistry = []saying{
 	// A registry that hides private repositories answers an unknown one in
 	// the same words, and a mistyped name is the likelier cause.
 	{"pull access denied", docker.ErrImageNotFound},
@@ -111,24 +127,41 @@ var told = []struct {
 	{"unauthorized", docker.ErrUnauthorized},
 	{"authentication required", docker.ErrUnauthorized},
 	{"incorrect username or password", docker.ErrUnauthorized},
-	{"has active endpoints", docker.ErrConflict},
-	{"volume is in use", docker.ErrConflict},
-	{"already exists", docker.ErrConflict},
-	// An engine exchanged for an older one under a client that had settled on
-	// a newer API.
-	{"is too new. maximum supported api version", docker.ErrUnavailable},
-	{"does not belong to any of this network's subnets", docker.ErrInvalid},
-	{"no configured subnet", docker.ErrInvalid},
+	{"denied: ", docker.ErrUnauthorized},
+	{"403 forbidden", docker.ErrUnauthorized},
+}
+
+// classifyPull finds the sentinel for a pull's error. What is not found is the
+// image: a pull names nothing else.
+func classifyPull(err error) error {
+	sentinel := match(toldByRegistry, err)
+	if sentinel == nil {
+		sentinel = classify(err)
+	}
+	switch {
+	case sentinel == docker.ErrNotFound: //nolint:errorlint // it is the bare sentinel
+		return docker.ErrImageNotFound
+	case errdefs.IsUnavailable(err) && sentinel == docker.ErrUnavailable: //nolint:errorlint // likewise
+		return nil // the registry is, says the engine
+	}
+	return sentinel
+}
+
+func match(sayings []saying, err error) error {
+	text := strings.ToLower(err.Error())
+	for _, s := range sayings {
+		if strings.Contains(text, s.words) {
+			return s.sentinel
+		}
+	}
+	return nil
 }
 
 // classify finds the sentinel for an error that an engine answered with, nil
 // when none fits.
 func classify(err error) error {
-	text := strings.ToLower(err.Error())
-	for _, t := range told {
-		if strings.Contains(text, t.words) {
-			return t.sentinel
-		}
+	if sentinel := match(toldByEngine, err); sentinel != nil {
+		return sentinel
 	}
 	switch {
 	case errdefs.IsNotFound(err):
@@ -139,6 +172,8 @@ func classify(err error) error {
 		return docker.ErrInvalid
 	case errdefs.IsUnauthorized(err):
 		return docker.ErrUnauthorized
+	case errdefs.IsUnavailable(err):
+		return docker.ErrUnavailable
 	}
 	return nil
 }

@@ -55,9 +55,7 @@ func TestTheEnginesWordsBecomeSentinels(t *testing.T) {
 		{404, "No such image: nope:latest", docker.ErrImageNotFound},
 		{404, "No such container: nope", docker.ErrNotFound},
 		{404, "network nope not found", docker.ErrNotFound},
-		{404, "pull access denied for nope, repository does not exist or may require 'docker login': denied: requested access to the resource is denied", docker.ErrImageNotFound},
-		{500, "Head \"http://127.0.0.1/v2/x/manifests/1\": no basic auth credentials", docker.ErrUnauthorized},
-		{500, "Get \"http://127.0.0.1/v2/\": unauthorized: authentication required", docker.ErrUnauthorized},
+		{404, "No such container: unauthorized", docker.ErrNotFound},
 		{403, "Pool overlaps with other one on this address space", docker.ErrSubnetOverlap},
 		{400, "invalid pool request: Pool overlaps with other one on this address space", docker.ErrSubnetOverlap},
 		{409, "network with name x already exists", docker.ErrConflict},
@@ -78,12 +76,39 @@ func TestTheEnginesWordsBecomeSentinels(t *testing.T) {
 	}
 }
 
+func TestTheRegistrysWordsBecomeSentinels(t *testing.T) {
+	for _, tc := range []struct {
+		status  int
+		message string
+		want    error
+	}{
+		{404, "pull access denied for nope, repository does not exist or may require 'docker login': denied: requested access to the resource is denied", docker.ErrImageNotFound},
+		{500, "Head \"http://127.0.0.1/v2/x/manifests/1\": no basic auth credentials", docker.ErrUnauthorized},
+		{500, "Get \"http://127.0.0.1/v2/\": unauthorized: authentication required", docker.ErrUnauthorized},
+		{404, "manifest for 127.0.0.1/x:2 not found: manifest unknown: manifest unknown", docker.ErrImageNotFound},
+		{404, "some words for a missing image", docker.ErrImageNotFound},
+		{500, "error pulling image: denied: access forbidden", docker.ErrUnauthorized},
+	} {
+		c := fakeEngine(t, "1.41", func(w http.ResponseWriter, _ *http.Request) { refuse(w, tc.status, tc.message) })
+		if err := c.Pull(t.Context(), "127.0.0.1/x:2", nil, nil); !errors.Is(err, tc.want) {
+			t.Errorf("%d %q: got %v, want %v", tc.status, tc.message, err, tc.want)
+		}
+	}
+}
+
 func TestARegistryThatIsDownIsNotAnEngineThatIsDown(t *testing.T) {
 	c := fakeEngine(t, "1.41", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, 500, "Get \"http://127.0.0.1:1/v2/\": dial tcp 127.0.0.1:1: connect: connection refused")
 	})
 	if err := c.Pull(t.Context(), "127.0.0.1:1/x", nil, nil); err == nil || errors.Is(err, docker.ErrUnavailable) {
 		t.Errorf("got %v", err)
+	}
+	busy := fakeEngine(t, "1.41", func(w http.ResponseWriter, _ *http.Request) { refuse(w, 503, "unavailable: service not available") })
+	if err := busy.Pull(t.Context(), "127.0.0.1:1/x", nil, nil); err == nil || errors.Is(err, docker.ErrUnavailable) {
+		t.Errorf("a registry that is overloaded: %v", err)
+	}
+	if err := c.Pull(t.Context(), "Not A Reference", nil, nil); !errors.Is(err, docker.ErrInvalid) {
+		t.Errorf("no reference: %v", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/moby/moby/api/pkg/authconfig"
@@ -37,7 +38,7 @@ func (c *Client) Pull(ctx context.Context, ref string, auth *docker.RegistryAuth
 			return c.failSlow(what, err)
 		}
 		if step.Error != nil {
-			return &failure{what: what, sentinel: classify(step.Error), cause: step.Error}
+			return &failure{what: what, sentinel: classifyPull(step.Error), cause: step.Error}
 		}
 		if progress == nil {
 			continue
@@ -54,11 +55,9 @@ func (c *Client) Pull(ctx context.Context, ref string, auth *docker.RegistryAuth
 	return nil
 }
 
-// failPull reads "not found" as the image: a pull names nothing else.
 func (c *Client) failPull(what string, err error) error {
-	f := c.failSlow(what, err)
-	if f, ok := f.(*failure); ok && f.sentinel == docker.ErrNotFound {
-		f.sentinel = docker.ErrImageNotFound
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || unreachable(err) {
+		return c.failSlow(what, err)
 	}
-	return f
+	return &failure{what: what, sentinel: classifyPull(err), cause: err}
 }

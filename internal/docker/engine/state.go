@@ -52,10 +52,7 @@ func inspected(c *container.InspectResponse) *docker.ContainerState {
 	if s := c.State; s != nil {
 		state.Status = docker.Status(s.Status)
 		state.Started = parseTime(s.StartedAt)
-		state.Exit = docker.ExitState{
-			Code: s.ExitCode, OOMKilled: s.OOMKilled, Error: s.Error,
-			StartedAt: state.Started, FinishedAt: parseTime(s.FinishedAt),
-		}
+		state.Exit = exitState(s)
 	}
 	var mode string
 	var wanted network.PortMap
@@ -76,6 +73,20 @@ func inspected(c *container.InspectResponse) *docker.ContainerState {
 	}
 	state.Ports = observedPorts(wanted)
 	return state
+}
+
+// exitState keeps the times of one run in order: an engine notes the start of
+// a process only after the process runs, which may be after it ended.
+func exitState(s *container.State) docker.ExitState {
+	exit := docker.ExitState{
+		Code: s.ExitCode, OOMKilled: s.OOMKilled, Error: s.Error,
+		StartedAt: parseTime(s.StartedAt), FinishedAt: parseTime(s.FinishedAt),
+	}
+	ended := s.Status == container.StateExited || s.Status == container.StateDead
+	if ended && !exit.FinishedAt.IsZero() && exit.FinishedAt.Before(exit.StartedAt) {
+		exit.FinishedAt = exit.StartedAt
+	}
+	return exit
 }
 
 // ownName picks the container's name among those that links gave it.
@@ -145,8 +156,12 @@ func observedPorts(ports network.PortMap) []docker.PortBinding {
 	for port, bindings := range ports {
 		for _, b := range bindings {
 			hostPort, _ := strconv.Atoi(b.HostPort) // "" and "0" both mean: not chosen yet
+			var host string
+			if b.HostIP.IsValid() {
+				host = b.HostIP.String()
+			}
 			out = append(out, docker.PortBinding{
-				HostIP: b.HostIP.String(), HostPort: hostPort,
+				HostIP: host, HostPort: hostPort,
 				ContainerPort: int(port.Num()), Protocol: string(port.Proto()),
 			})
 		}

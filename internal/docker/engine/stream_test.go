@@ -97,7 +97,7 @@ func TestFollowGoesOnUntilTheContextEnds(t *testing.T) {
 	}
 	stop := errors.New("seen enough")
 	err = r.Logs(r.ctx(), id, docker.LogOptions{Follow: true}, func(docker.LogLine) error { return stop })
-	if err != stop {
+	if !errors.Is(err, stop) {
 		t.Errorf("got %v", err)
 	}
 }
