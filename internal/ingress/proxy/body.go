@@ -157,6 +157,7 @@ func (x *exchange) startSender() {
 			c.close() // the reader must not wait for a response to half a request
 			return
 		}
+		x.watch() // until now reading the body has told of a client that left
 		_ = c.nc.SetReadDeadline(x.p.cfg.Now().Add(x.p.cfg.ResponseTimeout))
 	}()
 }

@@ -7,14 +7,19 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/berth-cloud/berth/internal/ingress/h1"
 )
 
 // exchange is one request on its way: from the client to a target and back.
 type exchange struct {
-	p    *Proxy
-	w    http.ResponseWriter
-	r    *http.Request
-	ctx  context.Context
+	p   *Proxy
+	w   http.ResponseWriter
+	r   *http.Request
+	ctx context.Context // ends when the client leaves, if it is watched
+
+	client clientWatch // nil: ctx needs no watch
+
 	host string
 	path string
 
@@ -47,10 +52,32 @@ type exchangeNode struct {
 }
 
 func newExchange(p *Proxy, w http.ResponseWriter, r *http.Request) *exchange {
-	f, _ := w.(http.Flusher)
-	return &exchange{
-		p: p, flusher: f, w: w, r: r, ctx: r.Context(),
+	x := &exchange{
+		p: p, w: w, r: r,
 		host: canonicalHost(r.Host), path: r.URL.Path,
+	}
+	x.flusher, _ = w.(http.Flusher)
+	if c, ok := w.(clientWatch); ok {
+		x.client, x.ctx = c, c.Context()
+	} else {
+		x.ctx = r.Context()
+	}
+	return x
+}
+
+// clientWatch is how [h1.Response] tells of a client that leaves; net/http's
+// requests do so by their own context.
+type clientWatch interface {
+	Context() context.Context
+	Watch()
+}
+
+var _ clientWatch = (*h1.Response)(nil)
+
+// watch has x.ctx end when the client leaves.
+func (x *exchange) watch() {
+	if x.client != nil {
+		x.client.Watch()
 	}
 }
 

@@ -78,6 +78,7 @@ func (h *hold) enter(x *exchange, s *service) error {
 		return errTooMany
 	}
 	h.service = s
+	x.watch()
 	x.p.changes.now()
 	return nil
 }

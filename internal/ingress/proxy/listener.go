@@ -4,6 +4,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -68,6 +69,14 @@ func (c *clientConn) Write(p []byte) (int, error) {
 func (c *clientConn) SetDeadline(t time.Time) error {
 	c.until.Store(0)
 	return c.Conn.SetDeadline(t)
+}
+
+// SyscallConn lets the server watch an idle connection.
+func (c *clientConn) SyscallConn() (syscall.RawConn, error) {
+	if sc, ok := c.Conn.(syscall.Conn); ok {
+		return sc.SyscallConn()
+	}
+	return nil, syscall.EINVAL
 }
 
 // CloseWrite ends our direction only.

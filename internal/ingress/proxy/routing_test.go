@@ -76,7 +76,7 @@ func TestTheChallengePathComesBeforeEveryRoute(t *testing.T) {
 
 func TestTheRequestTargetIsPassedOnAsItWasSpelled(t *testing.T) {
 	r := newRig(t, nil)
-	r.serve(backend(t, func(w http.ResponseWriter, q *http.Request) { says(q.Method + " " + q.RequestURI + " " + q.Host)(w, q) }))
+	r.serve(backend(t, func(w http.ResponseWriter, q *http.Request) { says(q.Method+" "+q.RequestURI+" "+q.Host)(w, q) }))
 	for sent, want := range map[string]string{
 		"GET /a%2Fb//c/../d?x=%20&&y HTTP/1.1\r\nHost: App.test:81": "GET /a%2Fb//c/../d?x=%20&&y App.test:81",
 		"GET http://app.test/abs?q HTTP/1.1\r\nHost: ignored.test":  "GET /abs?q app.test",

@@ -3,32 +3,36 @@ package proxy
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net"
-	"net/http"
 	"time"
+
+	"github.com/berth-cloud/berth/internal/ingress/h1"
 )
 
 // Server serves the proxy on listeners with the bounds of its Config.
 type Server struct {
 	p    *Proxy
-	http *http.Server
+	http *h1.Server
 	open chan struct{} // a slot per client connection
 }
+
+// discardTimeout is for the rest of a request's body that nobody wants.
+const discardTimeout = 5 * time.Second
 
 // NewServer is a server that listens nowhere yet.
 func NewServer(p *Proxy) *Server {
 	cfg := p.cfg
 	return &Server{
 		p: p,
-		http: &http.Server{
-			Handler:                      p,
-			MaxHeaderBytes:               cfg.MaxHeaderBytes,
-			ReadHeaderTimeout:            cfg.HeaderTimeout,
-			IdleTimeout:                  cfg.ClientIdleTimeout,
-			DisableGeneralOptionsHandler: true,
-			ErrorLog:                     slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
-		},
+		http: h1.New(h1.Config{
+			Handler:        p,
+			Log:            cfg.Log,
+			Now:            cfg.Now,
+			MaxHeadBytes:   cfg.MaxHeaderBytes,
+			HeadTimeout:    cfg.HeaderTimeout,
+			IdleTimeout:    cfg.ClientIdleTimeout,
+			DiscardTimeout: min(discardTimeout, cfg.ClientStall),
+		}),
 		open: make(chan struct{}, cfg.MaxConns),
 	}
 }
@@ -36,7 +40,7 @@ func NewServer(p *Proxy) *Server {
 // Serve takes connections from l until the server stops; it closes l.
 func (s *Server) Serve(l net.Listener) error {
 	err := s.http.Serve(newBoundedListener(l, s.open, &s.p.cfg))
-	if errors.Is(err, http.ErrServerClosed) {
+	if errors.Is(err, h1.ErrClosed) {
 		return nil
 	}
 	return err
@@ -46,12 +50,9 @@ func (s *Server) Serve(l net.Listener) error {
 // politely; other requests may finish until ctx ends, then they are cut.
 func (s *Server) Stop(ctx context.Context) error {
 	s.p.endStreams()
-	err := s.http.Shutdown(ctx)
+	err := s.http.Shutdown(ctx, 0)
 	if err != nil {
-		_ = s.http.Close()
+		s.http.Close()
 	}
 	return errors.Join(err, s.p.drain(ctx))
 }
-
-// stopPoll is how often drain looks; tunnels are not the HTTP server's.
-const stopPoll = 10 * time.Millisecond

@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// stopPoll is how often drain looks whether anything is in flight.
+const stopPoll = 10 * time.Millisecond
+
 func (p *Proxy) allTargets() []*target {
 	p.mu.Lock()
 	defer p.mu.Unlock()

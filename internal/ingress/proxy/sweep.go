@@ -104,6 +104,9 @@ func (t *target) armSlow(now time.Time) (young bool) {
 func (x *exchange) armLocked() {
 	x.armed = true
 	nc := x.c.nc
+	if x.onEnd == nil {
+		x.watch() // not for a tunnel: its client is read from
+	}
 	x.stopCancel = context.AfterFunc(x.ctx, func() { _ = nc.Close() })
 	// A streamed upload sets its own deadlines.
 	if !x.answered && x.body.kind != bodyStream {
