@@ -33,9 +33,26 @@ type Config struct {
 	// FirstAnswer, when set, is called once, after the first plain request
 	// that was answered well.
 	FirstAnswer func()
+	// Answered, when set, is told of every plain request that was answered well:
+	// when it began and which version answered. It is called by one goroutine.
+	Answered func(began time.Time, version string)
+	// Ended, when set, decides whether an event stream or WebSocket of a version
+	// might end now: it ended as it may at a drain, and the caller knows whether
+	// there was one. An error makes it a failure. Several goroutines call it.
+	Ended func(version string) error
 }
 
-// transport dials the configured address whatever the URL says.
+// mayEnd asks whoever knows what is being drained.
+func (c Config) mayEnd(version string) error {
+	if c.Ended == nil {
+		return nil
+	}
+	return c.Ended(version)
+}
+
+// transport dials the configured address whatever the URL says. It gives idle
+// connections up before the data plane does, so that one that is closed under a
+// request was closed too early.
 func (c Config) transport() *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -43,7 +60,7 @@ func (c Config) transport() *http.Transport {
 			return d.DialContext(ctx, network, c.Addr)
 		},
 		MaxIdleConnsPerHost: 1000,
-		IdleConnTimeout:     90 * time.Second,
+		IdleConnTimeout:     20 * time.Second,
 		DisableCompression:  true,
 	}
 }

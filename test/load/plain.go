@@ -37,6 +37,9 @@ func plain(ctx context.Context, c Config, client *http.Client, t *tally) {
 			answered = true
 			c.FirstAnswer()
 		}
+		if err == nil && c.Answered != nil {
+			c.Answered(r.Timestamp, r.Headers.Get("X-Version"))
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ func Run(ctx context.Context, c Config) Report {
 			wg.Go(func() {
 				tr := c.transport()
 				defer tr.CloseIdleConnections()
-				client(ctx, c, &http.Client{Transport: tr}, t)
+				client(ctx, c, &http.Client{Transport: once{tr}}, t)
 			})
 		}
 	}

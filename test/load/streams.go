@@ -48,7 +48,7 @@ func readStream(ctx context.Context, c Config, client *http.Client) error {
 		_, err := lines.ReadSlice('\n')
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil
+			return c.mayEnd(resp.Header.Get("X-Version"))
 		case err != nil:
 			return fmt.Errorf("GET /sse: the stream was cut: %w", err)
 		}
@@ -67,7 +67,8 @@ func socket(ctx context.Context, c Config, client *http.Client, t *tally) {
 	}, func(err error) { t.failure(webSocket, err) })
 }
 
-// talk returns nil when the other side said that it goes away or restarts.
+// talk returns nil when the other side said, at a drain, that it goes away or
+// restarts.
 func talk(ctx context.Context, c Config, client *http.Client) error {
 	dial, cancel := context.WithTimeout(ctx, answerTimeout)
 	conn, resp, err := websocket.Dial(dial, c.url("/ws"), &websocket.DialOptions{HTTPClient: client}) //nolint:bodyclose // Dial has read and replaced it
@@ -79,11 +80,12 @@ func talk(ctx context.Context, c Config, client *http.Client) error {
 		return err
 	}
 	defer conn.CloseNow() //nolint:errcheck // whatever has not ended yet shall not linger
+	version := resp.Header.Get("X-Version")
 	for n := 0; ; n++ {
 		err := exchange(ctx, conn, fmt.Appendf(nil, "message %d", n))
 		switch websocket.CloseStatus(err) {
 		case websocket.StatusGoingAway, websocket.StatusServiceRestart:
-			return nil
+			return c.mayEnd(version)
 		}
 		if err != nil {
 			return fmt.Errorf("WebSocket: %w", err)

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// moment is a point in a deploy that can be waited for.
+type moment string
+
+// The moments: the first is ours, those of containers come from the engine, the
+// others from the trace of the attempt.
+const (
+	atRequest moment = "request"
+	atCreate  moment = "create"
+	atStart   moment = "start"
+	atProbe   moment = "probe"
+	atCutover moment = "cutover"
+	atDrain   moment = "drain"
+	atStop    moment = "stop"
+	atRemove  moment = "remove"
+)
+
+// spread is how long after each moment the kill comes at the latest. Short ones
+// are about as long as the step that begins then.
+var spread = map[moment]time.Duration{
+	atRequest: 60 * time.Millisecond,
+	atCreate:  60 * time.Millisecond,
+	atStart:   100 * time.Millisecond,
+	atProbe:   600 * time.Millisecond,
+	atCutover: 25 * time.Millisecond,
+	atDrain:   drainTimeout - 2*time.Second,
+	atStop:    200 * time.Millisecond,
+	atRemove:  60 * time.Millisecond,
+}
+
+var allMoments = []moment{atRequest, atCreate, atStart, atProbe, atCutover, atDrain, atStop, atRemove}
+
+// maxDown is how long the control plane stays away at most.
+const maxDown = 2500 * time.Millisecond
+
+// kill is one planned end of the control plane.
+type kill struct {
+	at    moment
+	delay time.Duration // after it
+	down  time.Duration // until it is started again
+	again time.Duration // if not 0, it is killed once more this long after that
+}
+
+func (k kill) String() string {
+	s := fmt.Sprintf("%s after %s, back after %s", k.delay.Round(time.Millisecond), k.at, k.down.Round(time.Millisecond))
+	if k.again > 0 {
+		s += fmt.Sprintf(", killed again %s later", k.again.Round(time.Millisecond))
+	}
+	return s
+}
+
+// planKills spreads kills over changes, and over the moments as evenly as can
+// be. Half as many again are planned as are needed, since not every moment comes.
+func planKills(rng *rand.Rand, changes, needed int) map[int]kill {
+	plan := map[int]kill{}
+	var left []moment
+	planned := min(needed+needed/2, changes)
+	for i, n := range rng.Perm(changes)[:planned] {
+		if len(left) == 0 {
+			left = append(left, allMoments...)
+			rng.Shuffle(len(left), func(a, b int) { left[a], left[b] = left[b], left[a] })
+		}
+		k := kill{at: left[0], delay: upTo(rng, spread[left[0]]), down: upTo(rng, maxDown)}
+		if i%4 == 3 {
+			k.again = upTo(rng, 400*time.Millisecond)
+		}
+		left = left[1:]
+		plan[n+1] = k
+	}
+	return plan
+}
+
+func upTo(rng *rand.Rand, d time.Duration) time.Duration {
+	return time.Duration(rng.Int64N(int64(d)))
+}
+
+// clock tells who waits for a moment that it has come.
+type clock struct {
+	mu      sync.Mutex
+	waiting map[moment][]chan struct{}
+}
+
+func newClock() *clock { return &clock{waiting: map[moment][]chan struct{}{}} }
+
+// next is closed when the moment comes for the first time from now on.
+func (c *clock) next(m moment) <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ch := make(chan struct{})
+	c.waiting[m] = append(c.waiting[m], ch)
+	return ch
+}
+
+func (c *clock) strike(m moment) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, ch := range c.waiting[m] {
+		close(ch)
+	}
+	delete(c.waiting, m)
+}
+
+// pause waits and says whether it did so to the end.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

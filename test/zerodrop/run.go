@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"time"
+
+	"github.com/berth-cloud/berth/internal/ingress/controlclient"
+	"github.com/berth-cloud/berth/internal/ingress/table"
+	"github.com/berth-cloud/berth/test/load"
+)
+
+const (
+	// momentWithin is how long after a change the moment of its kill may come: a
+	// drain has to pass.
+	momentWithin = drainTimeout + 15*time.Second
+	// restBetween bounds the rest after a change. It is short enough for the next
+	// one to meet the last one's drain, and sometimes long enough not to.
+	restBetween = 4 * time.Second
+	// emptiesWithin bounds the wait for the last old container to go.
+	emptiesWithin = drainTimeout + 60*time.Second
+)
+
+// runner is one run on a stand.
+type runner struct {
+	*stand
+	rng   *rand.Rand
+	line  *line
+	clock *clock
+	hist  *history
+	made  result
+}
+
+// run does all that the options ask for and cleans up.
+func run(ctx context.Context, o options) (r result, err error) {
+	o.say("seed %d, network pool %s", o.seed, o.pool)
+	s, err := erect(ctx, o)
+	if s != nil {
+		defer func() {
+			failed := err != nil || len(r.problems(o)) > 0
+			err = errors.Join(err, s.tearDown(failed))
+		}()
+	}
+	if err != nil {
+		return r, err
+	}
+	o.say("berth %s serves on %s, files in %s", s.instance, s.addr, s.dir)
+	x := &runner{stand: s, rng: rand.New(rand.NewPCG(o.seed, 0)), line: newLine(), clock: newClock(), hist: newHistory()} //nolint:gosec // a repeatable choice is wanted
+	return x.run(ctx)
+}
+
+// run deploys, puts the load on, makes the changes, and takes the load off once
+// the last old container has gone.
+func (x *runner) run(ctx context.Context) (result, error) {
+	watch, unwatch := context.WithCancel(ctx)
+	defer unwatch()
+	go x.watchEngine(watch, x.clock)
+	first := change{kind: "first", to: x.hist.now}
+	x.line.begin(first.to.serves())
+	if err := x.deploy(ctx, first); err != nil {
+		return x.made, err
+	}
+	before, err := x.dataPlane(ctx)
+	if err != nil {
+		return x.made, err
+	}
+	loading, unload := context.WithCancel(ctx)
+	defer unload()
+	loaded := make(chan load.Report, 1)
+	go func() { loaded <- load.Run(loading, x.load()) }()
+	work := x.changes
+	if x.o.crashes > 0 {
+		work = x.crashes
+	}
+	err = work(ctx)
+	unload()
+	x.made.load = <-loaded
+	x.made.kills = x.server.killed()
+	x.made.wrong = append(x.made.wrong, x.line.faults()...)
+	x.o.say("%v", x.made.load)
+	if err != nil {
+		return x.made, err
+	}
+	after, err := x.dataPlane(ctx)
+	if err == nil && (after.PID != before.PID || after.Epoch != before.Epoch) {
+		err = fmt.Errorf("the data plane is process %d and was %d: it did not live through this", after.PID, before.PID)
+	}
+	return x.made, err
+}
+
+func (x *runner) load() load.Config {
+	c := load.Config{
+		Addr: x.addr, Host: x.host(), Rate: int(float64(x.o.rate) * headroom),
+		Slow: x.o.slow, SlowFor: slowFor, Streams: x.o.streams, Sockets: x.o.sockets,
+		Answered: x.line.answered, Ended: x.line.mayEnd,
+	}
+	if x.o.crashes > 0 {
+		// What is open on a replica ends with it, whoever is in front.
+		c.Slow, c.Streams, c.Sockets = 0, 0, 0
+	}
+	return c
+}
+
+// dataPlane asks the data plane who it is.
+func (x *runner) dataPlane(ctx context.Context) (table.Hello, error) {
+	c := controlclient.New(filepath.Join(x.dir, "data", "ingress", "control.sock"))
+	defer c.Close()
+	return c.Hello(ctx)
+}
+
+// changes makes all changes and kills.
+func (x *runner) changes(ctx context.Context) error {
+	if err := x.line.proven(ctx); err != nil {
+		return err
+	}
+	plan := planKills(x.rng, x.o.changes, x.o.kills)
+	for range x.o.changes {
+		c := x.hist.next()
+		if err := x.step(ctx, c, plan); err != nil {
+			return fmt.Errorf("%v: %w", c, err)
+		}
+		x.made.changes++
+		if !pause(ctx, upTo(x.rng, restBetween)) {
+			return ctx.Err()
+		}
+	}
+	return x.emptied(ctx)
+}
+
+// step is one change with the kill that is planned for it.
+func (x *runner) step(ctx context.Context, c change, plan map[int]kill) error {
+	killed := make(chan error, 1)
+	waiting, done := context.WithCancel(ctx)
+	defer done()
+	if k, ok := plan[c.number]; ok {
+		x.o.say("%v; the control plane is killed %v", c, k)
+		moment := x.clock.next(k.at)
+		go func() { killed <- x.server.carryOut(ctx, waiting, k, moment) }()
+	} else {
+		x.o.say("%v", c)
+		killed <- nil
+	}
+	x.line.begin(c.to.serves())
+	if err := x.deploy(ctx, c); err != nil {
+		return err
+	}
+	if err := x.line.proven(ctx); err != nil {
+		return err
+	}
+	giveUp := time.AfterFunc(momentWithin, done)
+	defer giveUp.Stop()
+	err := <-killed
+	if errors.Is(err, errNoMoment) {
+		x.o.say("%v: %v", c, err)
+		return nil
+	}
+	return err
+}
+
+// deploy asks for a change and waits until it has succeeded.
+func (x *runner) deploy(ctx context.Context, c change) error {
+	ctx, cancel := context.WithTimeout(ctx, succeedsWithin)
+	defer cancel()
+	x.clock.strike(atRequest)
+	id, err := x.request(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := x.follow(ctx, id, x.clock); err != nil {
+		return err
+	}
+	x.line.serve()
+	return nil
+}
+
+// emptied waits until the replicas of the last release are all there is.
+func (x *runner) emptied(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, emptiesWithin)
+	defer cancel()
+	for {
+		list, err := x.containers(ctx)
+		if err == nil && len(list) == x.o.replicas {
+			return nil
+		}
+		if !pause(ctx, 200*time.Millisecond) {
+			return fmt.Errorf("%d containers are left of which %d are of the release that serves (%v)", len(list), x.o.replicas, err)
+		}
+	}
+}
