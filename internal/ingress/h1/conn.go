@@ -191,7 +191,7 @@ func (c *conn) readRequest() (*http.Request, error) {
 // skipLineBreaks is the tolerance of RFC 9112, 2.2, for clients that end a body
 // with a line break that is not part of it.
 func (c *conn) skipLineBreaks() {
-	for range 2 {
+	for range 4 {
 		if b, err := c.br.Peek(1); err != nil || (b[0] != '\r' && b[0] != '\n') {
 			return
 		}
@@ -231,17 +231,23 @@ func checkRequest(req *http.Request) error {
 			}
 		}
 	}
-	if e, has := req.Header["Expect"]; has && (len(e) != 1 || !strings.EqualFold(e[0], "100-continue")) {
-		return statusError{http.StatusExpectationFailed, "unknown expectation"}
+	for _, e := range req.Header["Expect"] {
+		if e != "" && !strings.EqualFold(e, expectContinue) {
+			return statusError{http.StatusExpectationFailed, "unknown expectation"}
+		}
 	}
 	return nil
 }
+
+// expectContinue is the only expectation there is.
+const expectContinue = "100-continue"
 
 // refuse answers a request that could not be read. A client that is gone, or
 // says nothing, is told nothing.
 func (c *conn) refuse(err error) {
 	var quiet quietError
 	var ne net.Error
+	var broken *net.OpError // url.Error is a net.Error too, so that type does not tell
 	var se statusError
 	switch {
 	case errors.As(err, &quiet), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF),
@@ -251,7 +257,7 @@ func (c *conn) refuse(err error) {
 		se = statusError{http.StatusRequestHeaderFieldsTooLarge, "request head too large"}
 	case errors.As(err, &ne) && ne.Timeout():
 		se = statusError{http.StatusRequestTimeout, "request head did not arrive in time"}
-	case ne != nil:
+	case errors.As(err, &broken):
 		return
 	case errors.As(err, &se):
 	case strings.Contains(err.Error(), "transfer encoding"):

@@ -56,7 +56,7 @@ func (w *Response) reset(c *conn, req *http.Request) {
 	clear(header)
 	*w = Response{c: c, req: req, header: header, left: -1}
 	if req.Body != nil && req.Body != http.NoBody {
-		w.body = &body{ReadCloser: req.Body, w: w, expect: req.Header["Expect"] != nil && req.ProtoAtLeast(1, 1)}
+		w.body = &body{ReadCloser: req.Body, w: w, expect: strings.EqualFold(req.Header.Get("Expect"), expectContinue) && req.ProtoAtLeast(1, 1)}
 		req.Body = w.body
 	}
 }
