@@ -49,7 +49,7 @@ func (p *planner) handOver(goal *store.Release) {
 	if len(w.Active.Targets) > 0 {
 		row := *w.Active
 		row.Targets = nil
-		p.act(Action{Kind: ActSetActive, Active: &row, Why: "hand-over: requests are held"})
+		p.act(Action{Kind: ActSetActive, Active: &row, Why: "the old release is being replaced"})
 		p.condition(reconcile.False, ReasonHandingOver, "requests are held while the old release is replaced")
 		return
 	}
@@ -138,9 +138,6 @@ func (p *planner) raise(goal *store.Release) {
 // cutOver makes the goal the active release.
 func (p *planner) cutOver(goal *store.Release, targets []store.ActiveTarget) {
 	w := p.w
-	for _, t := range targets {
-		p.act(Action{Kind: ActSetRestart, Container: t.Container, Policy: docker.RestartUnlessStopped})
-	}
 	row := store.ActiveRelease{
 		Service: w.Desired.Name, AppID: w.Desired.AppID, ReleaseID: goal.ID, Targets: targets, Replicas: w.Desired.Replicas,
 		Route: routeOf(&w.Desired.Spec), Since: w.Now,
@@ -152,6 +149,12 @@ func (p *planner) cutOver(goal *store.Release, targets []store.ActiveTarget) {
 		}
 	}
 	p.act(Action{Kind: ActSetActive, Active: &row, Release: goal, Why: "cutover"})
+	// After the row, since an update of a running container takes the engine as
+	// long as a small request, and the data plane is told meanwhile. Should it
+	// not come to it, steady does it.
+	for _, t := range targets {
+		p.act(Action{Kind: ActSetRestart, Container: t.Container, Policy: docker.RestartUnlessStopped})
+	}
 	p.condition(reconcile.True, ReasonCutoverPending, "the new release is ready; traffic is moving to it")
 }
 
