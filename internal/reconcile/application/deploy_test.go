@@ -87,11 +87,20 @@ func TestAFailedChangeLeavesTheOldReleaseServingAndSaysWhy(t *testing.T) {
 }
 
 func TestTheLastLinesOfAFailedContainerAreInTheMessage(t *testing.T) {
-	r := startRig(t)
-	r.apply(r.spec("exits:1"))
-	r.settle(12, 5*time.Second)
-	if a := r.attempt(); !strings.Contains(a.Message, "cannot find config") {
-		t.Fatalf("message %q", a.Message)
+	for image, line := range map[string]string{"exits:1": "cannot find config", "other:1": "listening on 9999"} {
+		r := startRig(t)
+		r.apply(r.spec(image))
+		for range 200 { // until it failed, and not on to a second try
+			r.pass()
+			r.sync()
+			if r.attempt().State.Final() {
+				break
+			}
+			r.clock.Advance(100 * time.Millisecond)
+		}
+		if a := r.attempt(); a.State != store.AttemptFailed || !strings.Contains(a.Message, line) {
+			t.Errorf("%s: attempt %s, message %q", image, a.State, a.Message)
+		}
 	}
 }
 

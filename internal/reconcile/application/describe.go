@@ -47,7 +47,7 @@ func next(a *Action) (phase, text string) {
 		return "pull", "waiting for the image"
 	case a.Kind == ActStart && a.Release != nil:
 		return "probe", "waiting until " + a.Container + " is ready"
-	case a.Kind == ActSetActive && a.Why == "cutover" && a.Active.PreviousID != "":
+	case a.Kind == ActSetActive && a.Why == "cutover" && a.Active.PreviousID != "" && !handsOver(a.Release, nil):
 		return "drain", "requests on the release before it may end"
 	}
 	return "", ""
@@ -57,7 +57,18 @@ func describeActive(a *Action) (phase, text string) {
 	if len(a.Active.Targets) == 0 {
 		return "hold", "traffic is held: " + a.Why
 	}
-	return "cutover", fmt.Sprintf("traffic goes to %d replicas of %s (%s)", len(a.Active.Targets), a.Active.ReleaseID, a.Why)
+	text = fmt.Sprintf("traffic goes to %s of %s", replicas(len(a.Active.Targets)), a.Active.ReleaseID)
+	if a.Why != "cutover" {
+		text += ": " + a.Why
+	}
+	return "cutover", text
+}
+
+func replicas(n int) string {
+	if n == 1 {
+		return "1 replica"
+	}
+	return fmt.Sprintf("%d replicas", n)
 }
 
 func shortID(id string) string {

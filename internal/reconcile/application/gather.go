@@ -272,6 +272,7 @@ func (c *Controller) probeDue(ctx context.Context, w *World) {
 	}
 	together(len(due), func(i int) { c.probe(ctx, due[i].Main(), &c.provingFor(w, due[i]).Spec) })
 	w.Now = c.now()
+	c.quoteLate(ctx, w)
 	c.noteProven(w)
 }
 
@@ -285,8 +286,17 @@ func (c *Controller) probe(ctx context.Context, m *Member, s *spec.Service) {
 		return // an interrupted probe says nothing
 	}
 	m.Ready = c.memory.record(c.service, m.ID).noteProbe(ok, detail, c.now(), s.Readiness)
-	if !ok && expired(m, s, c.now()) {
-		m.LastLog = c.tail(ctx, &docker.ContainerState{ID: m.ID, Name: m.Name})
+}
+
+// quoteLate reads the last lines of containers whose time to become ready is
+// over, for the failure that the plan will make of it.
+func (c *Controller) quoteLate(ctx context.Context, w *World) {
+	for i := range w.Groups {
+		g := &w.Groups[i]
+		r, m := c.provingFor(w, g), g.Main()
+		if r != nil && r.Spec.Port > 0 && m.Status == docker.StatusRunning && expired(m, &r.Spec, w.Now) {
+			m.LastLog = c.tail(ctx, &docker.ContainerState{ID: m.ID, Name: m.Name})
+		}
 	}
 }
 

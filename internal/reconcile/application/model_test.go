@@ -23,12 +23,12 @@ import (
 	"github.com/berth-cloud/berth/internal/store/sqlite"
 )
 
-// TestMain gives the models 20,000 steps unless a flag says otherwise.
+// TestMain gives the models their steps unless a flag says otherwise.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	set := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	for name, value := range map[string]string{"rapid.checks": "400", "rapid.steps": "50"} {
+	for name, value := range map[string]string{"rapid.checks": modelChecks, "rapid.steps": "50"} {
 		if !set[name] {
 			if err := flag.Set(name, value); err != nil {
 				panic(err)
@@ -165,7 +165,7 @@ func (m *model) controller() *Controller {
 // modelSpecs draws what a user may ask for.
 func (m *model) draw() spec.Service {
 	image := rapid.SampledFrom([]string{"good:1", "good:2", "slow:1", "stuck:1", "flaky:1", "never:1", "exits:1", "oom:1", "500:1", "unknown:1", "cannot:1"}).Draw(m.rt, "image")
-	shape := rapid.IntRange(0, 4).Draw(m.rt, "shape")
+	shape := rapid.IntRange(0, 5).Draw(m.rt, "shape")
 	return m.spec(image, func(s *spec.Service) {
 		s.Domains = []string{m.service + ".example"}
 		switch shape {
@@ -179,6 +179,8 @@ func (m *model) draw() spec.Service {
 			s.StableWindow = 2 * time.Second
 		case 4:
 			s.KeepPrevious = 20 * time.Second
+		case 5:
+			withPublished(s)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package application
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,11 @@ func judge(w *World, r *store.Release, g *Group) verdict {
 	case docker.StatusRunning:
 		return judgeRunning(w, r, m)
 	case docker.StatusExited, docker.StatusDead:
-		return verdict{failed: endReason(w, r, m), detail: explainEnd(m)}
+		when := " before it was ready"
+		if proved(r, m) {
+			when = " while it was watched until it proved stable"
+		}
+		return verdict{failed: endReason(r, m), detail: explainEnd(m, when)}
 	case docker.StatusCreated, docker.StatusPaused, docker.StatusRestarting, docker.StatusRemoving:
 	}
 	return verdict{again: w.Now.Add(w.Timing.Recheck), detail: fmt.Sprintf("container %s is %s", m.Name, m.Status)}
@@ -46,6 +51,12 @@ func judgeRunning(w *World, r *store.Release, m *Member) verdict {
 		}
 	}
 	deadline := readyDeadline(m, s)
+	if p := unpublished(m, s); p != 0 {
+		if !w.Now.Before(deadline) {
+			return verdict{failed: ReasonPortNotPublished, detail: fmt.Sprintf("container %s runs, but the engine did not open port %d of the host for it", m.Name, p)}
+		}
+		return verdict{again: w.Now.Add(portRecheck), detail: fmt.Sprintf("port %d of the host is not open yet", p)}
+	}
 	switch {
 	case probed && m.Ready.ReadySince.IsZero():
 		if !w.Now.Before(deadline) {
@@ -66,6 +77,21 @@ func judgeRunning(w *World, r *store.Release, m *Member) verdict {
 	return verdict{ready: true}
 }
 
+// portRecheck is the wait between two looks for a published port.
+const portRecheck = 200 * time.Millisecond
+
+// unpublished is a host port that the spec publishes and the engine does not
+// list as bound, or 0. Dialling it would prove nothing: the engine's own proxy
+// answers for a container that does not listen.
+func unpublished(m *Member, s *spec.Service) int {
+	for _, p := range s.Publish {
+		if !slices.ContainsFunc(m.Ports, func(b docker.PortBinding) bool { return b.HostPort == p.HostPort && b.ContainerPort == p.Port }) {
+			return p.HostPort
+		}
+	}
+	return 0
+}
+
 // readyDeadline is when a container's time to become ready is over: counted
 // from its start, or from when we began to look if that was later.
 func readyDeadline(m *Member, s *spec.Service) time.Time {
@@ -81,8 +107,8 @@ func expired(m *Member, s *spec.Service, now time.Time) bool {
 }
 
 // endReason tells why a container that should become ready has ended.
-func endReason(w *World, r *store.Release, m *Member) Reason {
-	stable := r.Spec.Port > 0 && !m.Ready.ReadySince.IsZero()
+func endReason(r *store.Release, m *Member) Reason {
+	stable := proved(r, m)
 	switch {
 	case m.Exit.OOMKilled && stable:
 		return ReasonOOMStable
@@ -94,7 +120,14 @@ func endReason(w *World, r *store.Release, m *Member) Reason {
 	return ReasonExited
 }
 
-func explainEnd(m *Member) string {
+// proved reports whether a container had answered as it should when it ended.
+func proved(r *store.Release, m *Member) bool {
+	return r.Spec.Port > 0 && !m.Ready.ReadySince.IsZero()
+}
+
+// explainEnd words the end of a container; when says at which point of its
+// life, with a blank in front, or nothing.
+func explainEnd(m *Member, when string) string {
 	var b strings.Builder
 	switch {
 	case m.Exit.OOMKilled:
@@ -102,7 +135,7 @@ func explainEnd(m *Member) string {
 	case m.Exit.Error != "":
 		fmt.Fprintf(&b, "container %s could not run: %s", m.Name, m.Exit.Error)
 	default:
-		fmt.Fprintf(&b, "container %s exited with code %d before it was ready", m.Name, m.Exit.Code)
+		fmt.Fprintf(&b, "container %s exited with code %d%s", m.Name, m.Exit.Code, when)
 		if ran := m.Exit.FinishedAt.Sub(m.Exit.StartedAt); ran > 0 && !m.Exit.StartedAt.IsZero() {
 			fmt.Fprintf(&b, ", %s after its start", ran.Round(time.Millisecond))
 		}

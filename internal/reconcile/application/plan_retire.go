@@ -139,7 +139,7 @@ func (p *planner) report(goal *store.Release, ready int) {
 		p.condition(reconcile.True, ReasonDeployed, fmt.Sprintf("release %s serves on %d of %d replicas", goal.ID, ready, want))
 	}
 	if done && w.acknowledged() && w.Release != nil && goal.ID == w.Release.ID {
-		p.settle(store.AttemptSucceeded, ReasonDeployed, fmt.Sprintf("release %s serves on %d replicas", goal.ID, want))
+		p.settle(store.AttemptSucceeded, ReasonDeployed, fmt.Sprintf("release %s serves on %s", goal.ID, replicas(want)))
 	}
 }
 
@@ -193,7 +193,7 @@ func (p *planner) explainNone(r *store.Release) string {
 		}
 		switch m := g.Main(); m.Status {
 		case docker.StatusExited, docker.StatusDead, docker.StatusRestarting:
-			return explainEnd(m)
+			return explainEnd(m, "")
 		case docker.StatusRunning, docker.StatusCreated, docker.StatusPaused, docker.StatusRemoving:
 			if m.Ready.Last != "" {
 				return "container " + m.Name + ": " + m.Ready.Last

@@ -41,6 +41,7 @@ const (
 	ReasonStartFailed      Reason = "StartFailed"
 	ReasonNameTaken        Reason = "ContainerNameTaken"
 	ReasonPortInUse        Reason = "HostPortInUse"
+	ReasonPortNotPublished Reason = "PinnedPortNotPublished"
 	ReasonNetworkFailed    Reason = "NetworkFailed"
 	ReasonVolumeFailed     Reason = "VolumeFailed"
 	ReasonAddressFailed    Reason = "AddressFailed"

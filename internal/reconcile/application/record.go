@@ -137,7 +137,7 @@ func (r *record) member(full *docker.ContainerState, now time.Time, t Timing) *M
 	r.deaths = slices.DeleteFunc(r.deaths, func(d time.Time) bool { return now.Sub(d) >= t.CrashWindow })
 	m := &Member{
 		Name: full.Name, ID: full.ID, ReleaseID: full.Labels[docker.LabelRelease], Status: full.Status,
-		ImageID: full.ImageID, Address: full.Address, Started: full.Started, Exit: full.Exit, Restart: full.Restart,
+		ImageID: full.ImageID, Address: full.Address, Started: full.Started, Exit: full.Exit, Restart: full.Restart, Ports: full.Ports,
 		Ready: r.ready, Deaths: len(r.deaths), RestartAt: r.restart, LastLog: r.tail,
 		Recheck: !r.proof.Equal(full.Started),
 	}

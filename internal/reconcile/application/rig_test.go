@@ -62,7 +62,7 @@ var images = map[string]dockertest.Behaviour{
 	"exits:1":  {Exit: &dockertest.Exit{After: 100 * time.Millisecond, Code: 3}, Log: []dockertest.LogAt{{Text: "cannot find config"}}},
 	"oom:1":    {Exit: &dockertest.Exit{After: 80 * time.Millisecond, Code: 137, OOM: true}},
 	"500:1":    dockertest.Status(8080, 500),
-	"other:1":  {Port: 9999},
+	"other:1":  {Port: 9999, Log: []dockertest.LogAt{{Text: "listening on 9999"}}},
 	"cannot:1": {StartError: "exec: \"/program\": no such file"},
 	"flaky:1":  {Port: 8080, PerRun: flaky},
 }

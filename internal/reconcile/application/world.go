@@ -70,6 +70,7 @@ type Member struct {
 	Started   time.Time
 	Exit      docker.ExitState
 	Restart   docker.RestartPolicy
+	Ports     []docker.PortBinding // published on the host, while it runs
 	Ready     Readiness
 	// Recheck is set when the container ended since it was last found ready:
 	// it must prove itself again before it takes traffic.

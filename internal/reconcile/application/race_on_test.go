@@ -1,0 +1,7 @@
+//go:build race
+
+package application
+
+// modelChecks is small under the race detector, which makes the store some
+// twenty times slower; `make test` runs the models without it as well.
+const modelChecks = "12"
