@@ -3,10 +3,10 @@ package spec
 import (
 	"fmt"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/berth-cloud/berth/internal/probe"
 )
 
 // Bounds of probes.
@@ -16,21 +16,19 @@ const (
 	maxProbeInterval = 5 * time.Minute
 	minProbeTimeout  = 100 * time.Millisecond
 	maxProbeTimeout  = time.Minute
-	minStatus        = 200
-	maxStatus        = 599
 )
 
 // healthFields are the keys of health.
 func healthFields() []field[serviceDraft] {
 	return []field[serviceDraft]{
 		{name: "readiness", read: func(d *decoder, v value, s *serviceDraft) {
-			probe := HTTPProbe{
+			p := HTTPProbe{
 				Interval:       DefaultProbeInterval,
 				Timeout:        DefaultProbeTimeout,
 				ExpectedStatus: DefaultExpected,
 			}
-			section(d, v, readinessFields(), &probe)
-			s.Readiness = &probe
+			section(d, v, readinessFields(), &p)
+			s.Readiness = &p
 		}},
 		durationField("ready_timeout", minReadyTimeout, maxReadyTimeout,
 			func(s *serviceDraft) *time.Duration { return &s.ReadyTimeout }),
@@ -53,9 +51,10 @@ func readinessFields() []field[HTTPProbe] {
 			if !ok {
 				return
 			}
-			ranges, err := ParseStatusRanges(text)
+			ranges, err := probe.ParseStatusRanges(text)
 			if err != nil {
-				d.refuseErr(v, err)
+				what := strings.TrimPrefix(err.Error(), probe.ErrStatusRange.Error()+": ")
+				d.refuseErr(v, advise(what, "write statuses from 200 to 599, for example 200-299,304"))
 				return
 			}
 			p.ExpectedStatus = ranges.String()
@@ -78,69 +77,4 @@ func readProbePath(d *decoder, v value, p *HTTPProbe) {
 	default:
 		p.Path = path
 	}
-}
-
-// StatusRange is a range of HTTP statuses, both ends included.
-type StatusRange struct{ Low, High int }
-
-// StatusRanges are sorted and do not touch.
-type StatusRanges []StatusRange
-
-// Contain reports whether a status is in one of the ranges.
-func (r StatusRanges) Contain(status int) bool {
-	return slices.ContainsFunc(r, func(s StatusRange) bool { return s.Low <= status && status <= s.High })
-}
-
-// String writes the ranges as [ParseStatusRanges] reads them.
-func (r StatusRanges) String() string {
-	parts := make([]string, len(r))
-	for i, s := range r {
-		parts[i] = strconv.Itoa(s.Low)
-		if s.High != s.Low {
-			parts[i] += "-" + strconv.Itoa(s.High)
-		}
-	}
-	return strings.Join(parts, ",")
-}
-
-var statusForm = regexp.MustCompile(`^\s*([0-9]{3})\s*(?:-\s*([0-9]{3})\s*)?$`)
-
-// ParseStatusRanges reads statuses and ranges of them, such as "200-299,304",
-// each from 200 to 599. Ranges that overlap or touch become one.
-func ParseStatusRanges(s string) (StatusRanges, error) {
-	const do = "write statuses from 200 to 599, for example 200-299,304"
-	var all StatusRanges
-	if len(s) > maxPathBytes {
-		return nil, advise("the list of statuses is too long", do)
-	}
-	for part := range strings.SplitSeq(s, ",") {
-		m := statusForm.FindStringSubmatch(part)
-		if m == nil {
-			return nil, advise(quote(part)+" is not an HTTP status or a range of them", do)
-		}
-		low, _ := strconv.Atoi(m[1])
-		high := low
-		if m[2] != "" {
-			high, _ = strconv.Atoi(m[2])
-		}
-		if low < minStatus || high > maxStatus || low > high {
-			return nil, advise(quote(strings.TrimSpace(part))+" is not a range of final HTTP statuses", do)
-		}
-		all = append(all, StatusRange{low, high})
-	}
-	return mergeRanges(all), nil
-}
-
-// mergeRanges sorts ranges and joins those that overlap or touch.
-func mergeRanges(all StatusRanges) StatusRanges {
-	slices.SortFunc(all, func(a, b StatusRange) int { return a.Low - b.Low })
-	merged := all[:0]
-	for _, next := range all {
-		if n := len(merged); n > 0 && next.Low <= merged[n-1].High+1 {
-			merged[n-1].High = max(merged[n-1].High, next.High)
-			continue
-		}
-		merged = append(merged, next)
-	}
-	return merged
 }
