@@ -106,13 +106,13 @@ func (a *app) printServices(services []wire.ServiceStatus) {
 	}
 	rows := [][]cell{a.header("SERVICE", "STATE", "SERVES", "REPLICAS", "IMAGE", "URL")}
 	for _, s := range services {
-		serves, running := "-", 0
+		serves, running, image := "-", 0, s.Image
 		if s.Active != nil {
-			serves, running = s.Active.Release, len(s.Active.Targets)
+			serves, running, image = s.Active.Release, len(s.Active.Targets), s.Active.Image
 		}
 		rows = append(rows, []cell{
 			{s.Service, a.out.bold}, a.state(s.State), plain(serves), plain(fmt.Sprintf("%d/%d", running, s.Replicas)),
-			plain(s.Image), plain(strings.Join(s.URLs, " ")),
+			plain(image), plain(strings.Join(s.URLs, " ")),
 		})
 	}
 	lines := strings.SplitAfter(table(rows), "\n")
