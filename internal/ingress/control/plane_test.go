@@ -308,15 +308,15 @@ func TestAReportComesAtOnceAndThenWithEveryChange(t *testing.T) {
 		{"our own 503", func(r table.Report) bool { return r.Failed["server-a"] == 1 }, nil},
 	}
 	err := c.Reports(ctx, func(r table.Report) error {
-		for len(steps) > 0 && steps[0].ok(r) {
-			then := steps[0].then
-			steps = steps[1:]
-			if then == nil {
-				return io.EOF
-			}
-			then()
+		if !steps[0].ok(r) {
 			return nil
 		}
+		then := steps[0].then
+		if then == nil {
+			return io.EOF
+		}
+		steps = steps[1:]
+		then()
 		return nil
 	})
 	if !errors.Is(err, io.EOF) {

@@ -153,7 +153,8 @@ func (c *conn) handle(w *Response, req *http.Request) (ok bool) {
 		if ok {
 			return
 		}
-		if p := recover(); p != nil && p != http.ErrAbortHandler {
+		p := recover()
+		if err, isErr := p.(error); p != nil && !(isErr && errors.Is(err, http.ErrAbortHandler)) {
 			c.s.cfg.Log.Error("handler panicked", "panic", p, "stack", string(debug.Stack()))
 		}
 	}()

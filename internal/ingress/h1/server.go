@@ -29,6 +29,7 @@ type Config struct {
 type Server struct {
 	cfg     Config
 	closing atomic.Bool
+	stop    chan struct{} // closed with closing
 	date    atomic.Pointer[dateLine]
 
 	mu        sync.Mutex
@@ -38,7 +39,7 @@ type Server struct {
 
 // New is a server that listens nowhere yet.
 func New(cfg Config) *Server {
-	return &Server{cfg: cfg, listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{}}
+	return &Server{cfg: cfg, stop: make(chan struct{}), listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{}}
 }
 
 // maxAcceptPause bounds the pause after a failed accept, out of descriptors say.
@@ -65,7 +66,9 @@ func (s *Server) Serve(l net.Listener) error {
 			}
 			pause = min(max(2*pause, 5*time.Millisecond), maxAcceptPause)
 			s.cfg.Log.Error("accept failed; trying again", "pause", pause, "error", err)
-			time.Sleep(pause)
+			if !s.pause(pause) {
+				return ErrClosed
+			}
 			continue
 		}
 		pause = 0
@@ -75,6 +78,18 @@ func (s *Server) Serve(l net.Listener) error {
 			return ErrClosed
 		}
 		go c.serve()
+	}
+}
+
+// pause waits; false when the server closes meanwhile.
+func (s *Server) pause(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-s.stop:
+		return false
 	}
 }
 
@@ -155,7 +170,9 @@ func (s *Server) Close() {
 func (s *Server) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closing.Store(true)
+	if !s.closing.Swap(true) {
+		close(s.stop)
+	}
 	for l := range s.listeners {
 		_ = l.Close()
 	}

@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -123,7 +124,7 @@ func TestAPushedTableIsServedAcknowledgedAndReported(t *testing.T) {
 		}
 		return io.EOF
 	})
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
 }

@@ -3,12 +3,14 @@ package proxy
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -251,6 +253,5 @@ func (c *raw) response(method string) reply {
 // closed says whether the proxy has closed the connection.
 func (c *raw) closed() bool {
 	_, err := c.r.ReadByte()
-	ne, isNet := err.(net.Error)
-	return err != nil && !(isNet && ne.Timeout())
+	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }

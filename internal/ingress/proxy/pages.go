@@ -42,7 +42,7 @@ func (x *exchange) fail(err error) {
 		s := x.rt.service
 		s.failed.Add(1)
 		x.p.changes.now()
-		x.p.quiet.warn(s.name, "request failed", "service", s.name, "status", pg.status, "request", x.describe(), "error", err)
+		x.p.quiet.warn(s.name, "service", s.name, "status", pg.status, "request", x.describe(), "error", err)
 	}
 	x.p.page(x.w, x.r, pg)
 }

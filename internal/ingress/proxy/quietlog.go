@@ -29,7 +29,7 @@ func newQuietLog(log *slog.Logger, now func() time.Time, every time.Duration) *q
 	return &quietLog{log: log, now: now, every: every, last: make(map[string]quietEntry)}
 }
 
-func (q *quietLog) warn(key, msg string, args ...any) {
+func (q *quietLog) warn(key string, args ...any) {
 	now := q.now()
 	q.mu.Lock()
 	e, known := q.last[key]
@@ -47,5 +47,5 @@ func (q *quietLog) warn(key, msg string, args ...any) {
 	if e.skipped > 0 {
 		args = append(args, "similar_not_logged", e.skipped)
 	}
-	q.log.Warn(msg, args...)
+	q.log.Warn("request failed", args...)
 }

@@ -124,7 +124,7 @@ func (x *exchange) bodyFailed(err error) error {
 	case x.ended.Load():
 		x.p.log.Debug("cut at the drain timeout", "request", x.describe())
 	default:
-		x.p.quiet.warn("truncated", "the target broke off its response", "service", x.rt.service.name, "request", x.describe(), "error", err)
+		x.p.quiet.warn("truncated "+x.rt.service.name, "reason", "the target broke off its response", "service", x.rt.service.name, "request", x.describe(), "error", err)
 	}
 	x.abort()
 	return nil

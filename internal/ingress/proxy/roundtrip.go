@@ -22,7 +22,7 @@ func (x *exchange) roundTrip() error {
 		return err
 	}
 	for range maxInformational {
-		res, err := http.ReadResponse(x.c.br, x.r)
+		res, err := http.ReadResponse(x.c.br, x.r) //nolint:bodyclose // read to its end or the connection is closed; closing would read on
 		if err != nil {
 			return x.headFailed(err)
 		}

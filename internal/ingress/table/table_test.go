@@ -103,7 +103,7 @@ func TestAClaimOfAnotherOwnerIsRefused(t *testing.T) {
 
 func TestEveryRefusalSurvivesTheWire(t *testing.T) {
 	for _, c := range codes {
-		if got := FromCode(Code(fmt.Errorf("more: %w", c.err))); got != c.err {
+		if got := FromCode(Code(fmt.Errorf("more: %w", c.err))); !errors.Is(got, c.err) {
 			t.Errorf("%v came back as %v", c.err, got)
 		}
 	}
