@@ -25,6 +25,7 @@ type Config struct {
 	Host string // the name to ask for, and the Host header
 
 	Rate    int           // plain requests a second; every fifth is a POST
+	OnlyGet bool          // none is
 	Slow    int           // clients that always have a slow request open
 	SlowFor time.Duration // how long the server shall take for one; 0 means 5 s
 	Streams int           // event streams

@@ -2,11 +2,14 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,5 +157,57 @@ func TestNobodyListeningIsCounted(t *testing.T) {
 	}
 	if len(r.Examples) > maxExamples {
 		t.Errorf("%d examples are kept", len(r.Examples))
+	}
+}
+
+func TestAStreamThatEndsWithoutADrainIsCounted(t *testing.T) {
+	var asked atomic.Int32
+	refuse := func(version string) error {
+		asked.Add(1)
+		return errors.New("version " + version + " stays")
+	}
+	named := func(h http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Version", "v1")
+			h(w, r)
+		}
+	}
+	r := under(t, map[string]http.HandlerFunc{"/sse": named(handlers()["/sse"]), "/ws": named(handlers()["/ws"])},
+		Config{Streams: 1, Sockets: 1, Ended: refuse})
+	if r.Failed < 2 || r.Failed != int(asked.Load()) {
+		t.Errorf("%d failed, %d ended: %q", r.Failed, asked.Load(), r.Examples)
+	}
+	if !strings.Contains(r.Examples[0], "version v1 stays") {
+		t.Errorf("examples %q", r.Examples)
+	}
+}
+
+func TestEveryGoodAnswerIsTold(t *testing.T) {
+	told := map[string]int{}
+	r := under(t, nil, Config{Rate: 100, OnlyGet: true, Answered: func(began time.Time, version string) {
+		if began.IsZero() || time.Since(began) > time.Minute {
+			t.Errorf("it began at %s", began)
+		}
+		told[version]++
+	}})
+	if told["v1"] == 0 || told["v1"] != r.Kinds[plainRequest] {
+		t.Errorf("told %v of %v", told, r.Kinds)
+	}
+}
+
+func TestARequestThatTheTransportSendsAgainIsCounted(t *testing.T) {
+	// Every connection carries one answer and is closed under the second request.
+	var served sync.Map
+	r := under(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter, r *http.Request) {
+		if _, again := served.LoadOrStore(r.RemoteAddr, true); again {
+			panic(http.ErrAbortHandler)
+		}
+		io.WriteString(w, "hello\n")
+	}}, Config{Rate: 50, OnlyGet: true})
+	if r.Failed == 0 {
+		t.Fatalf("nothing failed: %v", r)
+	}
+	if !strings.Contains(r.Examples[0], errSentAgain.Error()) {
+		t.Errorf("examples %q", r.Examples)
 	}
 }

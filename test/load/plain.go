@@ -28,7 +28,11 @@ func plain(ctx context.Context, c Config, client *http.Client, t *tally) {
 	attacker := vegeta.NewAttacker(vegeta.Client(client), vegeta.MaxWorkers(uint64(c.Rate)*uint64(answerTimeout/time.Second)))
 	stop := context.AfterFunc(ctx, func() { attacker.Stop() })
 	defer stop()
-	results := attacker.Attack(vegeta.NewStaticTargeter(get, get, get, get, post), vegeta.Rate{Freq: c.Rate, Per: time.Second}, 0, "")
+	mix := []vegeta.Target{get, get, get, get, post}
+	if c.OnlyGet {
+		mix = []vegeta.Target{get}
+	}
+	results := attacker.Attack(vegeta.NewStaticTargeter(mix...), vegeta.Rate{Freq: c.Rate, Per: time.Second}, 0, "")
 	answered := false
 	for r := range results {
 		err := judge(r)

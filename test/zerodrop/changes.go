@@ -8,8 +8,17 @@ import (
 // The images that changes go to and fro between.
 var imageVersions = [2]string{"v1", "v2"}
 
-// The kinds of change, in the order in which they come round.
-var kinds = []string{"image", "env", "rollback", "resources"}
+// The kinds of change, in the order in which they come round. A rollback may
+// find the release before still draining and take it back into service, so it is
+// made on top of the others.
+const (
+	kindImage     = "image"
+	kindEnv       = "env"
+	kindRollback  = "rollback"
+	kindResources = "resources"
+)
+
+var kinds = []string{kindImage, kindEnv, kindRollback, kindResources}
 
 const service = "web"
 
@@ -35,6 +44,9 @@ type change struct {
 	to     shape
 }
 
+// rolls says that the change is made with new containers.
+func (c change) rolls() bool { return c.kind != kindRollback }
+
 func (c change) String() string {
 	return fmt.Sprintf("change %d (%s, to version %s)", c.number, c.kind, c.to.serves())
 }
@@ -52,18 +64,31 @@ func (h *history) next() change {
 	h.made++
 	to := h.now
 	switch kind {
-	case "image":
+	case kindImage:
 		to.image, to.version = 1-to.image, ""
-	case "env":
+	case kindEnv:
 		to.version = fmt.Sprintf("c%d", h.made)
-	case "resources":
+	case kindResources:
 		to.version = fmt.Sprintf("c%d", h.made)
 		to.memory = fmt.Sprintf("%dMi", 96+h.made)
-	case "rollback":
+	case kindRollback:
 		to = h.before
 	}
 	h.before, h.now = h.now, to
 	return change{number: h.made, kind: kind, to: to}
+}
+
+// steps are so many changes that roll, and the rollbacks between them.
+func (h *history) steps(rolling int) []change {
+	var out []change
+	for rolling > 0 {
+		c := h.next()
+		out = append(out, c)
+		if c.rolls() {
+			rolling--
+		}
+	}
+	return out
 }
 
 // appFile is the app.yaml of a shape. The program takes a moment before it
@@ -90,6 +115,6 @@ services:
     resources:
       memory: %s
     drain_timeout: %s
-`, to.memory, drainTimeout)
+`, to.memory, s.o.drainTimeout())
 	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
@@ -32,12 +33,17 @@ var spread = map[moment]time.Duration{
 	atStart:   100 * time.Millisecond,
 	atProbe:   600 * time.Millisecond,
 	atCutover: 25 * time.Millisecond,
-	atDrain:   drainTimeout - 2*time.Second,
+	atDrain:   4 * time.Second,
 	atStop:    200 * time.Millisecond,
 	atRemove:  60 * time.Millisecond,
 }
 
 var allMoments = []moment{atRequest, atCreate, atStart, atProbe, atCutover, atDrain, atStop, atRemove}
+
+// of says whether a change is sure to have the moment.
+func (m moment) of(c change) bool {
+	return c.rolls() || m != atCreate && m != atStart && m != atProbe
+}
 
 // maxDown is how long the control plane stays away at most.
 const maxDown = 2500 * time.Millisecond
@@ -58,29 +64,34 @@ func (k kill) String() string {
 	return s
 }
 
-// planKills spreads kills over changes, and over the moments as evenly as can
-// be. Half as many again are planned as are needed, since not every moment comes.
-func planKills(rng *rand.Rand, changes, needed int) map[int]kill {
+// planKills spreads kills over changes, by their numbers, and over the moments
+// as evenly as can be. More are planned than are needed, since a moment may be
+// missed.
+func planKills(rng *rand.Rand, steps []change, needed int) map[int]kill {
 	plan := map[int]kill{}
 	var left []moment
-	planned := min(needed+needed/2, changes)
-	for i, n := range rng.Perm(changes)[:planned] {
-		if len(left) == 0 {
-			left = append(left, allMoments...)
-			rng.Shuffle(len(left), func(a, b int) { left[a], left[b] = left[b], left[a] })
+	for i, n := range rng.Perm(len(steps))[:min(needed+needed/2+1, len(steps))] {
+		c := steps[n]
+		at := slices.IndexFunc(left, func(m moment) bool { return m.of(c) })
+		if at < 0 {
+			fresh := slices.Clone(allMoments)
+			rng.Shuffle(len(fresh), func(a, b int) { fresh[a], fresh[b] = fresh[b], fresh[a] })
+			left = append(left, fresh...)
+			at = slices.IndexFunc(left, func(m moment) bool { return m.of(c) })
 		}
-		k := kill{at: left[0], delay: upTo(rng, spread[left[0]]), down: upTo(rng, maxDown)}
+		k := kill{at: left[at], delay: upTo(rng, spread[left[at]]), down: upTo(rng, maxDown)}
 		if i%4 == 3 {
 			k.again = upTo(rng, 400*time.Millisecond)
 		}
-		left = left[1:]
-		plan[n+1] = k
+		left = slices.Delete(left, at, at+1)
+		plan[c.number] = k
 	}
 	return plan
 }
 
+// upTo is a random time, never 0.
 func upTo(rng *rand.Rand, d time.Duration) time.Duration {
-	return time.Duration(rng.Int64N(int64(d)))
+	return 1 + time.Duration(rng.Int64N(int64(d)))
 }
 
 // clock tells who waits for a moment that it has come.

@@ -17,12 +17,9 @@ const (
 // headroom is how much faster the load is sent than it has to be achieved.
 const headroom = 1.1
 
-// drainTimeout is longer than the longest plain answer, a slow request, so that
-// none has to be cut; streams and WebSockets do not end before it by themselves.
-const (
-	slowFor      = 5 * time.Second
-	drainTimeout = 7 * time.Second
-)
+// drainBeyond is how much longer a drain may take than a slow request, so that
+// none has to be cut. Streams and WebSockets do not end before it by themselves.
+const drainBeyond = 2 * time.Second
 
 // options say how much to do.
 type options struct {
@@ -33,7 +30,8 @@ type options struct {
 
 	replicas               int
 	slow, streams, sockets int
-	crashes                int // of replicas; then there are no changes and no kills
+	slowFor                time.Duration // how long a slow request takes
+	crashes                int           // of replicas; then there are no changes and no kills
 
 	seed uint64 // of every choice
 	out  io.Writer
@@ -45,11 +43,13 @@ func defaults() options {
 		// By process, so that two at once are not in each other's way.
 		pool: fmt.Sprintf("10.%d.0.0/16", 232+os.Getpid()%8),
 		rate: fullRate, changes: fullChanges, kills: fullKills,
-		replicas: 2, slow: 4, streams: 4, sockets: 4,
+		replicas: 2, slow: 4, streams: 4, sockets: 4, slowFor: 5 * time.Second,
 		seed: uint64(time.Now().UnixNano()), //nolint:gosec // any number is a seed
 		out:  os.Stdout,
 	}
 }
+
+func (o options) drainTimeout() time.Duration { return o.slowFor + drainBeyond }
 
 func (o options) say(format string, args ...any) {
 	fmt.Fprintf(o.out, "%s "+format+"\n", append([]any{time.Now().Format("15:04:05.000")}, args...)...)

@@ -36,7 +36,7 @@ func (s *stand) request(ctx context.Context, c change) (int64, error) {
 	call := func(ctx context.Context) (wire.ChangeResult, error) {
 		return s.client.Apply(ctx, wire.ApplyRequest{Source: s.appFile(c.to), Filename: "app.yaml"})
 	}
-	if c.kind == "rollback" {
+	if c.kind == kindRollback {
 		before, err := s.status(ctx)
 		if err != nil {
 			return 0, err

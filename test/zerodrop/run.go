@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// momentWithin is how long after a change the moment of its kill may come: a
-	// drain has to pass.
-	momentWithin = drainTimeout + 15*time.Second
+	// momentWithin is how long after the end of a change's drain the moment of its
+	// kill may come.
+	momentWithin = 15 * time.Second
 	// restBetween bounds the rest after a change. It is short enough for the next
 	// one to meet the last one's drain, and sometimes long enough not to.
 	restBetween = 4 * time.Second
-	// emptiesWithin bounds the wait for the last old container to go.
-	emptiesWithin = drainTimeout + 60*time.Second
+	// emptiesWithin bounds the wait for the last old container to go after its drain.
+	emptiesWithin = time.Minute
 )
 
 // runner is one run on a stand.
@@ -94,12 +94,13 @@ func (x *runner) run(ctx context.Context) (result, error) {
 func (x *runner) load() load.Config {
 	c := load.Config{
 		Addr: x.addr, Host: x.host(), Rate: int(float64(x.o.rate) * headroom),
-		Slow: x.o.slow, SlowFor: slowFor, Streams: x.o.streams, Sockets: x.o.sockets,
+		Slow: x.o.slow, SlowFor: x.o.slowFor, Streams: x.o.streams, Sockets: x.o.sockets,
 		Answered: x.line.answered, Ended: x.line.mayEnd,
 	}
 	if x.o.crashes > 0 {
-		// What is open on a replica ends with it, whoever is in front.
-		c.Slow, c.Streams, c.Sockets = 0, 0, 0
+		// What is open on a replica ends with it, whoever is in front, and a
+		// request that may have had its effect is not sent a second time.
+		c.Slow, c.Streams, c.Sockets, c.OnlyGet = 0, 0, 0, true
 	}
 	return c
 }
@@ -116,13 +117,15 @@ func (x *runner) changes(ctx context.Context) error {
 	if err := x.line.proven(ctx); err != nil {
 		return err
 	}
-	plan := planKills(x.rng, x.o.changes, x.o.kills)
-	for range x.o.changes {
-		c := x.hist.next()
+	steps := x.hist.steps(x.o.changes)
+	plan := planKills(x.rng, steps, x.o.kills)
+	for _, c := range steps {
 		if err := x.step(ctx, c, plan); err != nil {
 			return fmt.Errorf("%v: %w", c, err)
 		}
-		x.made.changes++
+		if c.rolls() {
+			x.made.changes++
+		}
 		if !pause(ctx, upTo(x.rng, restBetween)) {
 			return ctx.Err()
 		}
@@ -150,7 +153,7 @@ func (x *runner) step(ctx context.Context, c change, plan map[int]kill) error {
 	if err := x.line.proven(ctx); err != nil {
 		return err
 	}
-	giveUp := time.AfterFunc(momentWithin, done)
+	giveUp := time.AfterFunc(x.o.drainTimeout()+momentWithin, done)
 	defer giveUp.Stop()
 	err := <-killed
 	if errors.Is(err, errNoMoment) {
@@ -178,7 +181,7 @@ func (x *runner) deploy(ctx context.Context, c change) error {
 
 // emptied waits until the replicas of the last release are all there is.
 func (x *runner) emptied(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, emptiesWithin)
+	ctx, cancel := context.WithTimeout(ctx, x.o.drainTimeout()+emptiesWithin)
 	defer cancel()
 	for {
 		list, err := x.containers(ctx)
