@@ -26,6 +26,7 @@ const service = "web"
 type shape struct {
 	image   int    // of imageVersions
 	version string // what VERSION is set to; empty: what the image says
+	abrupt  bool   // SIGTERM ends the program at once, whatever is in flight
 	memory  string
 }
 
@@ -51,18 +52,21 @@ func (c change) String() string {
 	return fmt.Sprintf("change %d (%s, to version %s)", c.number, c.kind, c.to.serves())
 }
 
-// history makes changes. No two shapes in a row serve the same version.
+// history makes changes. No two shapes in a row serve the same version. Half of
+// them stand a stop badly: one that comes too early is seen by what it cuts, and
+// with the others by what a program that stops says to its clients.
 type history struct {
 	now, before shape
 	made        int
 }
 
-func newHistory() *history { return &history{now: shape{memory: "96Mi"}} }
+func newHistory() *history { return &history{now: shape{memory: "96Mi", abrupt: true}} }
 
 func (h *history) next() change {
 	kind := kinds[h.made%len(kinds)]
 	h.made++
 	to := h.now
+	to.abrupt = !to.abrupt
 	switch kind {
 	case kindImage:
 		to.image, to.version = 1-to.image, ""
@@ -105,6 +109,9 @@ services:
     env:
       START_DELAY: 300ms
 `, s.app, service, s.repository, imageVersions[to.image], s.host(), s.o.replicas)
+	if to.abrupt {
+		b.WriteString("      MODE: abrupt\n")
+	}
 	if to.version != "" {
 		fmt.Fprintf(&b, "      VERSION: %s\n", to.version)
 	}

@@ -35,6 +35,9 @@ func main() {
 		signals = []os.Signal{syscall.SIGUSR1}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	if s.mode == modeAbrupt {
+		context.AfterFunc(ctx, func() { os.Exit(128 + int(syscall.SIGTERM)) })
+	}
 	code, err := run(ctx, s)
 	stop()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The ways to behave. All but the first and the crash never serve well.
+// The ways to behave.
 const (
 	modeServe     = "serve"
 	modeExit      = "exit"      // logs and ends with EXIT_CODE, after AFTER, without listening
@@ -19,9 +19,10 @@ const (
 	modeSilent    = "silent"    // accepts connections and never answers
 	modeMemory    = "memory"    // serves while it takes memory until it is killed
 	modeStubborn  = "stubborn"  // serves and takes no notice of SIGTERM
+	modeAbrupt    = "abrupt"    // serves, and SIGTERM ends it at once, whatever is in flight
 )
 
-var modes = []string{modeServe, modeExit, modeCrash, modeElsewhere, modeError, modeSilent, modeMemory, modeStubborn}
+var modes = []string{modeServe, modeExit, modeCrash, modeElsewhere, modeError, modeSilent, modeMemory, modeStubborn, modeAbrupt}
 
 // settings is what the environment says; readSettings has the names and defaults.
 type settings struct {
