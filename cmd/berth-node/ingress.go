@@ -42,7 +42,8 @@ func ingressFlags(args []string, stderr io.Writer) (process.Options, slog.Level,
 	http := f.String("http", "", "`addresses` to serve HTTP on, separated by commas (required), :80 for example")
 	f.StringVar(&o.Control, "control", "", "`path` of the Unix socket for the control plane (required)")
 	proxies := f.String("trusted-proxies", "", "`CIDRs` of proxies in front whose X-Forwarded-* and X-Request-Id are believed")
-	f.DurationVar(&o.StopTimeout, "stop-timeout", process.DefaultStopTimeout, "how long requests may go on after SIGTERM")
+	f.BoolVar(&o.TakeOver, "take-over", false, "have a data plane that runs already hand over its sockets and drain")
+	f.DurationVar(&o.StopTimeout, "stop-timeout", process.DefaultStopTimeout, "how long requests may go on after SIGTERM or a takeover")
 	f.TextVar(&level, "log-level", slog.LevelInfo, "debug, info, warn or error")
 	if err := f.Parse(args); err != nil {
 		return o, level, err

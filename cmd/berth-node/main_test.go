@@ -68,7 +68,7 @@ func TestTheDataPlaneRunsUntilItIsToldToStop(t *testing.T) {
 			if len(h.Listeners) != 2 {
 				t.Errorf("it listens on %v", h.Listeners)
 			}
-			res, err := http.Get(h.Listeners[1]) //nolint:noctx // a test's own listener
+			res, err := http.Get(h.Listeners[1])
 			if err != nil || res.StatusCode != http.StatusNotFound {
 				t.Errorf("%+v, %v", res, err)
 			}

@@ -2,7 +2,9 @@
 // internal/ingress/table): the tables of all owners, their durability and
 // their versions, and the Unix socket that owners push to and read reports from.
 //
-// cmd/berth-node makes one [Plane] per process and serves it with [Server].
+// internal/ingress/process makes one [Plane] per process and serves it with
+// [Server]. A successor of the same process takes everything over with
+// [TakeOver]; see [Handover].
 //
 // What must never happen here: an acknowledgement of a table that is not both
 // on disk and in use, or a request let through to targets of before a reboot

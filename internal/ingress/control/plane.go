@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/berth-cloud/berth/internal/ingress/proxy"
 	"github.com/berth-cloud/berth/internal/ingress/table"
@@ -27,6 +29,8 @@ type Traffic interface {
 	Changed() <-chan struct{}
 	ChangeIsUrgent() bool
 	Seen()
+	// Touch has the report sent again: something beside the traffic changed.
+	Touch()
 }
 
 var _ Traffic = (*proxy.Proxy)(nil)
@@ -41,6 +45,10 @@ type Plane struct {
 
 	mu    sync.Mutex // held over a whole push: one at a time
 	owned map[table.Owner]*owned
+
+	frozen    bool                 // handing over: no pushes
+	inherited []table.TargetReport // in flight in the process before this one
+	since     time.Time            // of the takeover
 }
 
 // owned is one owner's table in use.
@@ -96,6 +104,9 @@ func (p *Plane) Push(t table.Table) (table.Ack, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.frozen {
+		return table.Ack{}, errHandingOver
+	}
 	ack := table.Ack{Epoch: p.hello.Epoch, Owner: t.Owner, Version: t.Version}
 	if have := p.owned[t.Owner]; have != nil {
 		switch {
@@ -155,5 +166,51 @@ func (p *Plane) Report() table.Report {
 	p.mu.Unlock()
 	rep := p.traffic.Report()
 	rep.Epoch, rep.Versions = p.hello.Epoch, versions
+	p.addInherited(&rep)
 	return rep
+}
+
+// freeze refuses pushes from now on; false when that is so already.
+func (p *Plane) freeze() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.frozen
+	p.frozen = true
+	return !was
+}
+
+func (p *Plane) thaw() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.frozen = false
+}
+
+// Inherit notes what the process before this one still has in flight; it counts
+// in every report, so that its targets are not taken for drained.
+func (p *Plane) Inherit(busy []table.TargetReport, now time.Time) {
+	p.mu.Lock()
+	p.inherited = busy
+	if p.since.IsZero() {
+		p.since = now
+	}
+	p.mu.Unlock()
+	p.traffic.Touch()
+}
+
+func (p *Plane) addInherited(rep *table.Report) {
+	p.mu.Lock()
+	inherited, since := p.inherited, p.since
+	p.mu.Unlock()
+	for _, in := range inherited {
+		i := slices.IndexFunc(rep.Targets, func(t table.TargetReport) bool { return t.ID == in.ID })
+		if i >= 0 {
+			rep.Targets[i].InFlight += in.InFlight
+			continue
+		}
+		// It is in no table any more, whatever it was to the old process.
+		if in.Draining = true; in.DrainingSince.IsZero() {
+			in.DrainingSince = since
+		}
+		rep.Targets = append(rep.Targets, in)
+	}
 }

@@ -230,7 +230,7 @@ func serveControl(t *testing.T, allow func(uint32) bool) (*controlclient.Client,
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := NewServer(quiet, p, allow)
+	s := NewServer(quiet, p, nil, allow)
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	c := controlclient.New(path)

@@ -23,20 +23,25 @@ type Server struct {
 	log   *slog.Logger
 	http  *http.Server
 	hub   *hub
+	heirs *Handover // nil: it cannot hand over
+	heir  sync.WaitGroup
+
+	drained chan struct{} // closed when nothing can be in flight any more
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 }
 
 // NewServer serves plane. Peers must be allowed by allow, which gets their user
-// id; nil allows root and this process's own user.
-func NewServer(log *slog.Logger, plane *Plane, allow func(uid uint32) bool) *Server {
+// id; nil allows root and this process's own user. With heirs it can hand over.
+func NewServer(log *slog.Logger, plane *Plane, heirs *Handover, allow func(uid uint32) bool) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Server{plane: plane, log: log, hub: newHub(plane), cancel: cancel}
+	s := &Server{plane: plane, log: log, hub: newHub(plane), heirs: heirs, cancel: cancel, drained: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/hello", s.hello)
 	mux.HandleFunc("PUT /v1/tables/{owner}", s.push)
 	mux.HandleFunc("GET /v1/report", s.report)
+	mux.HandleFunc("POST "+handoverPath, s.handover)
 	if allow == nil {
 		allow = rootOrSelf
 	}
@@ -59,6 +64,13 @@ func (s *Server) Serve(l net.Listener) error {
 		return err
 	}
 	return nil
+}
+
+// Drained tells the successor that nothing is in flight any more. It is called
+// once.
+func (s *Server) Drained() {
+	close(s.drained)
+	s.heir.Wait()
 }
 
 // Close ends the report streams and waits for pushes under way until ctx ends.
@@ -147,6 +159,8 @@ func refuse(w http.ResponseWriter, err error) {
 	switch {
 	case errors.Is(err, table.ErrInvalid):
 		status = http.StatusUnprocessableEntity
+	case errors.Is(err, errHandingOver):
+		status = http.StatusServiceUnavailable
 	case errors.Is(err, table.ErrProtocol):
 		status = http.StatusBadRequest
 	case errors.Is(err, table.ErrOldVersion), errors.Is(err, table.ErrSameVersion), errors.Is(err, table.ErrClaimed):

@@ -138,8 +138,7 @@ func (c *conn) serve() {
 		}
 		w.release()
 		c.first = false
-		if c.ctx.Err() != nil || c.s.closing.Load() {
-			c.lingerClose()
+		if c.ctx.Err() != nil {
 			return
 		}
 	}

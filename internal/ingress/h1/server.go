@@ -35,6 +35,7 @@ type Server struct {
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
 	conns     map[*conn]struct{}
+	killed    bool // Close was called
 }
 
 // New is a server that listens nowhere yet.
@@ -72,11 +73,10 @@ func (s *Server) Serve(l net.Listener) error {
 			continue
 		}
 		pause = 0
+		// One that was taken is served, even if the server closes just now: its
+		// client may have sent a request already.
 		c := newConn(s, nc)
-		if !s.add(c) {
-			_ = nc.Close()
-			return ErrClosed
-		}
+		s.add(c)
 		go c.serve()
 	}
 }
@@ -110,14 +110,13 @@ func (s *Server) untrack(l net.Listener) {
 	delete(s.listeners, l)
 }
 
-func (s *Server) add(c *conn) bool {
+func (s *Server) add(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closing.Load() {
-		return false
-	}
 	s.conns[c] = struct{}{}
-	return true
+	if s.killed {
+		_ = c.nc.Close()
+	}
 }
 
 func (s *Server) remove(c *conn) {
@@ -162,6 +161,7 @@ func (s *Server) Close() {
 	s.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.killed = true
 	for c := range s.conns {
 		_ = c.nc.Close()
 	}
@@ -188,8 +188,9 @@ func (s *Server) closeIdle() {
 	}
 }
 
+// open counts connections, and listeners that may just be taking one.
 func (s *Server) open() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.conns)
+	return len(s.conns) + len(s.listeners)
 }

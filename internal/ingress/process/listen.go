@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"syscall"
 )
 
@@ -14,22 +15,49 @@ var (
 	ErrNotAllowed   = errors.New("not allowed to listen")
 )
 
-// listenAll opens all addresses or none.
-func listenAll(ctx context.Context, addresses []string) ([]net.Listener, error) {
+// listener is a listening socket and the address it was asked for by.
+type listener struct {
+	*net.TCPListener
+	asked string
+}
+
+// listenAll opens all addresses or none. One that inherited has is taken from
+// there.
+func listenAll(ctx context.Context, addresses []string, inherited func(name string) *os.File) ([]listener, error) {
 	if len(addresses) == 0 {
 		return nil, errors.New("no address to listen on; give one with --http, :80 for example")
 	}
-	var ls []net.Listener
+	var ls []listener
 	for _, a := range addresses {
-		var lc net.ListenConfig
-		l, err := lc.Listen(ctx, "tcp", a)
+		l, err := listen(ctx, a, inherited(httpHeirloom+a))
 		if err != nil {
 			closeAll(ls)
 			return nil, explainListen(a, err)
 		}
-		ls = append(ls, l)
+		ls = append(ls, listener{l, a})
 	}
 	return ls, nil
+}
+
+func listen(ctx context.Context, address string, f *os.File) (*net.TCPListener, error) {
+	var l net.Listener
+	var err error
+	if f != nil {
+		defer func() { _ = f.Close() }()
+		l, err = net.FileListener(f)
+	} else {
+		var lc net.ListenConfig
+		l, err = lc.Listen(ctx, "tcp", address)
+	}
+	if err != nil {
+		return nil, err
+	}
+	tl, ok := l.(*net.TCPListener)
+	if !ok {
+		_ = l.Close()
+		return nil, errors.New("it is no TCP socket")
+	}
+	return tl, nil
 }
 
 func explainListen(address string, err error) error {
@@ -45,7 +73,7 @@ func explainListen(address string, err error) error {
 	return fmt.Errorf("listen on %s: %w", address, err)
 }
 
-func closeAll(ls []net.Listener) {
+func closeAll(ls []listener) {
 	for _, l := range ls {
 		_ = l.Close()
 	}

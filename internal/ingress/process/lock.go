@@ -14,8 +14,9 @@ import (
 // ErrLocked says that another data plane has the directory.
 var ErrLocked = errors.New("the directory belongs to a running data plane")
 
-// lockDir makes the directory this process's own until unlock or its death.
-func lockDir(dir string) (unlock func(), err error) {
+// lockDir makes the directory this process's own until the file is closed, here
+// and in whatever process it was passed to.
+func lockDir(dir string) (*os.File, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("create the data plane's directory: %w", err)
 	}
@@ -37,8 +38,13 @@ func lockDir(dir string) (unlock func(), err error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
+	signLock(f)
+	return f, nil
+}
+
+// signLock notes the holder, for the message that the next one gets.
+func signLock(f *os.File) {
 	if err := f.Truncate(0); err == nil {
 		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
-	return func() { _ = f.Close() }, nil
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,7 +28,10 @@ type Options struct {
 	Control string   // path of the control socket
 	Build   string
 	BootID  string // the machine's; see [BootID]
-	// StopTimeout bounds how long requests may go on after ctx ended.
+	// TakeOver has a data plane that runs already hand over and drain.
+	TakeOver bool
+	// StopTimeout bounds how long requests may go on after ctx ended, or after
+	// a successor has taken over.
 	StopTimeout time.Duration
 	Proxy       proxy.Config // its Log is set by Run
 	// Ready, when set, is called once everything listens.
@@ -37,40 +41,31 @@ type Options struct {
 // DefaultStopTimeout is used where StopTimeout is 0.
 const DefaultStopTimeout = 10 * time.Second
 
-// Run is the whole life of the data plane. It returns nil after ctx ended and
-// everything was stopped in order, else what prevented or ended it.
+// Run is the whole life of the data plane. It returns nil after ctx ended or a
+// successor took over, and everything was stopped in order; else what prevented
+// or ended it.
 func Run(ctx context.Context, log *slog.Logger, o Options) error {
-	unlock, err := lockDir(o.Dir)
+	in, err := acquire(ctx, log, o)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer in.close()
 	fs, dir, err := store.OpenDir(filepath.Join(o.Dir, "tables"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = dir.Close() }()
-	socket, err := control.Listen(o.Control)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = socket.Close() }()
-	listeners, err := listenAll(ctx, o.HTTP)
-	if err != nil {
-		return err
-	}
-	defer closeAll(listeners)
 
 	cfg := o.Proxy
 	cfg.Log = log
 	p := proxy.New(cfg)
 	defer p.Close()
-	hello := newHello(o.Build, listeners)
-	plane := control.NewPlane(log, store.New(fs), p, hello, o.BootID)
-	return serve(ctx, log, o, plane, p, socket, listeners)
+	plane := control.NewPlane(log, store.New(fs), p, newHello(o.Build, in.listeners), o.BootID)
+	d := &daemon{log: log, o: o, in: in, plane: plane, web: proxy.NewServer(p)}
+	return d.serve(ctx)
 }
 
-func newHello(build string, listeners []net.Listener) table.Hello {
+func newHello(build string, listeners []listener) table.Hello {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	h := table.Hello{
@@ -83,41 +78,99 @@ func newHello(build string, listeners []net.Listener) table.Hello {
 	return h
 }
 
-// serve runs until ctx ends or one part fails, then stops all in order: first
-// the listeners and the requests, last the control socket, so that owners see
-// the drain.
-func serve(ctx context.Context, log *slog.Logger, o Options, plane *control.Plane, p *proxy.Proxy, socket net.Listener, listeners []net.Listener) error {
-	ctl := control.NewServer(log, plane, nil)
-	web := proxy.NewServer(p)
+// daemon is a data plane that has all it needs.
+type daemon struct {
+	log   *slog.Logger
+	o     Options
+	in    *inheritance
+	plane *control.Plane
+	web   *proxy.Server
+	ctl   *control.Server
+
+	succeeded chan struct{} // closed when a successor is ready
+	once      sync.Once
+}
+
+// serve runs until ctx ends, a successor took over or one part fails. Then it
+// stops all in order: first the listeners and the requests, last the control
+// socket, so that owners see the drain.
+func (d *daemon) serve(ctx context.Context) error {
+	d.succeeded = make(chan struct{})
+	d.ctl = control.NewServer(d.log, d.plane, &control.Handover{Files: d.in.heirlooms(), Done: func() {
+		d.once.Do(func() { close(d.succeeded) })
+	}}, nil)
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return named("control socket", ctl.Serve(socket)) })
-	for _, l := range listeners {
-		g.Go(func() error { return named(l.Addr().String(), web.Serve(l)) })
+	g.Go(func() error { return named("control socket", d.ctl.Serve(d.in.socket)) })
+	for _, l := range d.in.listeners {
+		g.Go(func() error { return named(l.Addr().String(), d.web.Serve(l)) })
 	}
 	g.Go(func() error {
-		<-gctx.Done()
-		timeout := o.StopTimeout
-		if timeout == 0 {
-			timeout = DefaultStopTimeout
+		select {
+		case <-gctx.Done():
+			d.stop(context.WithoutCancel(ctx))
+		case <-d.succeeded:
+			d.retire(context.WithoutCancel(ctx))
 		}
-		// ctx has ended; stopping has its own time.
-		sctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
-		defer cancel()
-		log.Info("stopping", "timeout", timeout)
-		if err := web.Stop(sctx); err != nil {
-			log.Warn("requests were cut at the stop timeout", "error", err)
-		}
-		cctx, cancelControl := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancelControl()
-		_ = ctl.Close(cctx)
 		return nil
 	})
-	h := plane.Hello()
-	log.Info("data plane up", "epoch", h.Epoch, "pid", h.PID, "listeners", h.Listeners, "control", o.Control, "build", h.Build)
-	if o.Ready != nil {
-		o.Ready(h)
+	if d.in.from != nil {
+		g.Go(func() error { return d.succeed(gctx) })
+	}
+	h := d.plane.Hello()
+	d.log.Info("data plane up", "epoch", h.Epoch, "pid", h.PID, "listeners", h.Listeners, "control", d.o.Control, "build", h.Build)
+	if d.o.Ready != nil {
+		d.o.Ready(h)
 	}
 	return g.Wait()
+}
+
+// succeed is the other end of retire.
+func (d *daemon) succeed(ctx context.Context) error {
+	if err := d.in.from.Ready(); err != nil {
+		return err
+	}
+	d.in.socket.SetUnlinkOnClose(true) // it is ours now
+	d.in.from.Follow(ctx, func(busy []table.TargetReport) { d.plane.Inherit(busy, time.Now()) })
+	return nil
+}
+
+func (d *daemon) stopTimeout() time.Duration {
+	if d.o.StopTimeout == 0 {
+		return DefaultStopTimeout
+	}
+	return d.o.StopTimeout
+}
+
+// stop is the end without a successor. ctx must be one that has not ended.
+func (d *daemon) stop(ctx context.Context) {
+	sctx, cancel := context.WithTimeout(ctx, d.stopTimeout())
+	defer cancel()
+	d.log.Info("stopping", "timeout", d.stopTimeout())
+	if err := d.web.Stop(sctx, 0); err != nil {
+		d.log.Warn("requests were cut at the stop timeout", "error", err)
+	}
+	d.closeControl(ctx)
+}
+
+// retire is the end with a successor that serves already: the control socket is
+// its from now on, and clients have some time to send their next request over
+// an old connection.
+func (d *daemon) retire(ctx context.Context) {
+	d.in.socket.SetUnlinkOnClose(false)
+	d.closeControl(ctx)
+	sctx, cancel := context.WithTimeout(ctx, d.stopTimeout())
+	defer cancel()
+	if err := d.web.Stop(sctx, d.stopTimeout()/2); err != nil {
+		d.log.Warn("requests were cut at the stop timeout", "error", err)
+	}
+	d.ctl.Drained()
+	d.log.Info("retired")
+}
+
+func (d *daemon) closeControl(ctx context.Context) {
+	cctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_ = d.ctl.Close(cctx)
 }
 
 func named(what string, err error) error {

@@ -25,11 +25,18 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // instance is a data plane in this process.
 type instance struct {
 	url    string
+	hello  table.Hello
 	client *controlclient.Client
 	stop   func() error
+	wait   func() error // for an end that somebody else brought about
 }
 
 func start(t *testing.T, dir, bootID string) *instance {
+	t.Helper()
+	return startWith(t, dir, bootID, func(*Options) {})
+}
+
+func startWith(t *testing.T, dir, bootID string, change func(*Options)) *instance {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, done := make(chan table.Hello, 1), make(chan error, 1)
@@ -37,17 +44,21 @@ func start(t *testing.T, dir, bootID string) *instance {
 		Dir: dir, HTTP: []string{"127.0.0.1:0"}, Control: filepath.Join(dir, "control.sock"),
 		Build: "test", BootID: bootID, StopTimeout: time.Second, Ready: func(h table.Hello) { ready <- h },
 	}
+	change(&o)
 	go func() { done <- Run(ctx, slog.New(slog.DiscardHandler), o) }()
 	in := &instance{client: controlclient.New(o.Control)}
 	stopped := false
-	in.stop = func() error {
+	in.wait = func() error {
 		if stopped {
 			return nil
 		}
 		stopped = true
-		cancel()
 		in.client.Close()
 		return <-done
+	}
+	in.stop = func() error {
+		cancel()
+		return in.wait()
 	}
 	t.Cleanup(func() {
 		if err := in.stop(); err != nil {
@@ -57,7 +68,7 @@ func start(t *testing.T, dir, bootID string) *instance {
 	})
 	select {
 	case h := <-ready:
-		in.url = h.Listeners[0]
+		in.hello, in.url = h, h.Listeners[0]
 	case err := <-done:
 		t.Fatalf("the data plane did not start: %v", err)
 	case <-time.After(10 * time.Second):

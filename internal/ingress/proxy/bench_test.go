@@ -35,6 +35,9 @@ func BenchmarkProxy(b *testing.B) {
 			{"reverseproxy", func(b *testing.B) string { return reverseProxyInFront(b, target) }},
 		} {
 			for _, method := range []string{"GET", "POST"} {
+				if method == "POST" && body > 1<<10 {
+					continue // what is posted is small; the response's size is the GET's matter
+				}
 				b.Run(fmt.Sprintf("%s/%s/%dKiB", c.name, method, body>>10), func(b *testing.B) {
 					load(b, c.address(b), method)
 				})
@@ -53,9 +56,10 @@ func reverseProxyInFront(b *testing.B, target string) string {
 	u := &url.URL{Scheme: "http", Host: target}
 	tr := &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}
 	p := &httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(u); r.SetXForwarded(); r.Out.Host = r.In.Host },
-		Transport: tr,
-		ErrorLog:  log.New(io.Discard, "", 0),
+		Rewrite:    func(r *httputil.ProxyRequest) { r.SetURL(u); r.SetXForwarded(); r.Out.Host = r.In.Host },
+		Transport:  tr,
+		BufferPool: buffers{},
+		ErrorLog:   log.New(io.Discard, "", 0),
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -66,6 +70,12 @@ func reverseProxyInFront(b *testing.B, target string) string {
 	b.Cleanup(func() { _ = s.Close(); tr.CloseIdleConnections() })
 	return l.Addr().String()
 }
+
+// buffers gives ReverseProxy what its own default lacks.
+type buffers struct{}
+
+func (buffers) Get() []byte  { return *copyBufs.Get().(*[]byte) }
+func (buffers) Put(b []byte) { copyBufs.Put(&b) }
 
 // cannedTarget answers every request with the same bytes. It looks for the end
 // of the head only; a POST's body must come with it.

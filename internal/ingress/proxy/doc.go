@@ -2,8 +2,8 @@
 // sockets and sends each to a target of the route table in use.
 //
 // internal/ingress/control swaps tables in with [Proxy.Swap] and reads
-// [Proxy.Report]; cmd/berth-node serves it on the listeners. Nothing else
-// calls it.
+// [Proxy.Report]; internal/ingress/process serves it on the listeners, over
+// internal/ingress/h1. Nothing else calls it.
 //
 // How a request travels: ServeHTTP finds the route (routes.go), connect picks a
 // target and a connection or holds the request (pick.go, hold.go), exchange
@@ -16,5 +16,6 @@
 //   - a request whose bytes may have reached a target is sent again, unless its
 //     method is idempotent and its body is still at hand;
 //   - a response waits in a buffer while the upstream is silent;
+//   - a client is told of a failure that a retry or a moment's hold would spare it;
 //   - a goroutine, a held request or a connection without a bound.
 package proxy

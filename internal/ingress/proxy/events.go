@@ -43,6 +43,9 @@ func (x *exchange) followEvents(res *http.Response) *eventStream {
 		}
 		_ = c.nc.SetReadDeadline(time.Unix(1, 0)) // the reader wakes and decides
 	}
+	if x.p.leaving.Load() {
+		x.endLocked(false)
+	}
 	x.t.mu.Unlock()
 	return ev
 }

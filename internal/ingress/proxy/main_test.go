@@ -59,7 +59,7 @@ func newRig(t testing.TB, change func(*Config)) *rig {
 		tr.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		_ = s.Stop(ctx)
+		_ = s.Stop(ctx, 0)
 		p.Close()
 		if err := <-served; err != nil {
 			t.Errorf("serve: %v", err)

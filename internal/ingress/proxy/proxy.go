@@ -20,6 +20,7 @@ type Proxy struct {
 
 	changes *changes
 	held    atomic.Int64
+	leaving atomic.Bool // the server stops: streams that begin now end at once
 	ids     *requestIDs
 	quiet   *quietLog
 
@@ -121,6 +122,9 @@ func (p *Proxy) Report() table.Report {
 
 // Changed receives once there is something new to report; see [changes].
 func (p *Proxy) Changed() <-chan struct{} { return p.changes.notify }
+
+// Touch marks the report as changed.
+func (p *Proxy) Touch() { p.changes.now() }
 
 // ChangeIsUrgent says whether somebody waits for what changed. Seen clears
 // both marks; call it before [Proxy.Report].

@@ -47,10 +47,12 @@ func (s *Server) Serve(l net.Listener) error {
 }
 
 // Stop ends the server: no new connections; streams and tunnels are ended
-// politely; other requests may finish until ctx ends, then they are cut.
-func (s *Server) Stop(ctx context.Context) error {
+// politely; other requests may finish until ctx ends, then they are cut. Clients'
+// idle connections are closed once linger has passed; a request that comes over
+// one before is the last there.
+func (s *Server) Stop(ctx context.Context, linger time.Duration) error {
 	s.p.endStreams()
-	err := s.http.Shutdown(ctx, 0)
+	err := s.http.Shutdown(ctx, linger)
 	if err != nil {
 		s.http.Close()
 	}

@@ -26,8 +26,10 @@ func (p *Proxy) inFlight() int64 {
 	return n
 }
 
-// endStreams asks all streams and tunnels to end and cuts them after EndGrace.
+// endStreams asks all streams and tunnels to end, those that begin from now on
+// too, and cuts them after EndGrace.
 func (p *Proxy) endStreams() {
+	p.leaving.Store(true)
 	for _, t := range p.allTargets() {
 		t.mu.Lock()
 		for x := t.active.head; x != nil; x = x.next {

@@ -25,7 +25,7 @@ func TestAStopLetsRequestsFinishAndEndsStreamsPolitely(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	stopped := later(func() error { return r.server.Stop(ctx) })
+	stopped := later(func() error { return r.server.Stop(ctx, 0) })
 	if rest, err := io.ReadAll(body); err != nil || len(rest) > 0 {
 		t.Errorf("the event stream ended with %q, %v", rest, err)
 	}
@@ -38,6 +38,27 @@ func TestAStopLetsRequestsFinishAndEndsStreamsPolitely(t *testing.T) {
 	}
 	if err := receive(t, "the stop", stopped); err != nil {
 		t.Errorf("stop: %v", err)
+	}
+}
+
+func TestStreamsThatBeginDuringAStopEndCleanlyAtOnce(t *testing.T) {
+	r := newRig(t, nil)
+	_, ea := stream(t, "text/event-stream")
+	ended, wa := echo(t)
+	r.swap(routeTo("events", "app.test", "/events", targets(ea)...), routeTo("ws", "app.test", "/ws", targets(wa)...))
+	r.p.leaving.Store(true)
+	if _, body := r.open("/events"); body != nil {
+		if rest, err := io.ReadAll(body); err != nil || len(rest) > 0 {
+			t.Errorf("the event stream ended with %q, %v", rest, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, _, err := r.websocket().Read(ctx); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		t.Errorf("the client saw %v, want close status 1001", err)
+	}
+	if err := receive(t, "the backend's end", ended); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		t.Errorf("the backend saw %v, want close status 1001", err)
 	}
 }
 
@@ -55,7 +76,7 @@ func TestAStopCutsWhatIsLeftAtItsDeadline(t *testing.T) {
 	r.waitInFlight(slow, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	if err := r.server.Stop(ctx); err == nil {
+	if err := r.server.Stop(ctx, 0); err == nil {
 		t.Error("a stop that cut a request reports success")
 	}
 	if !receive(t, "the cut request", failed) {

@@ -34,8 +34,8 @@ func (x *exchange) upgrade(res *http.Response) error {
 	tn := newTunnel(x, client, strings.EqualFold(asked, "websocket"))
 	x.t.mu.Lock()
 	x.onEnd = tn.end
-	if x.ended.Load() {
-		go tn.end(false)
+	if x.ended.Load() || x.p.leaving.Load() {
+		x.endLocked(false)
 	}
 	x.t.mu.Unlock()
 
