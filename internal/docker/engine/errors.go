@@ -30,12 +30,22 @@ func (f *failure) Error() string {
 		b.WriteString(f.sentinel.Error())
 		b.WriteString(": ")
 	}
-	b.WriteString(strings.TrimPrefix(f.cause.Error(), "Error response from daemon: "))
+	b.WriteString(f.told())
 	if f.hint != "" {
 		b.WriteString("; ")
 		b.WriteString(f.hint)
 	}
 	return b.String()
+}
+
+// told is what the engine said, or why nothing was heard of it: of that the
+// client's own words say no more than ours.
+func (f *failure) told() string {
+	var netErr *net.OpError
+	if f.sentinel == docker.ErrUnavailable && errors.As(f.cause, &netErr) { //nolint:errorlint // it is the bare sentinel
+		return netErr.Error()
+	}
+	return strings.TrimPrefix(f.cause.Error(), "Error response from daemon: ")
 }
 
 func (f *failure) Unwrap() []error {

@@ -131,6 +131,9 @@ func TestAnEngineThatIsDownIsUnavailable(t *testing.T) {
 		if !docker.IsUnavailable(err) || !strings.Contains(err.Error(), strings.TrimPrefix(host, "tcp://")) {
 			t.Errorf("%s: got %v", name, err)
 		}
+		if n := strings.Count(err.Error(), strings.TrimPrefix(host, "tcp://")); n > 2 {
+			t.Errorf("%s: names the address %d times: %v", host, n, err)
+		}
 		c.Close()
 	}
 }
