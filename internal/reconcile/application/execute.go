@@ -163,7 +163,7 @@ func (c *Controller) create(ctx context.Context, w *World, a *Action) error {
 		case ierr == nil && c.owns(s):
 			return nil
 		case ierr == nil:
-			return fmt.Errorf("%w: container %s exists and is not ours; remove or rename it", errNameTaken, a.Container)
+			return fmt.Errorf("%w: container %s exists and does not belong to this Berth; remove or rename it", errNameTaken, a.Container)
 		}
 	}
 	if docker.IsNotFound(err) {
@@ -280,7 +280,7 @@ func (c *Controller) refused(w *World, a Action, err error) error {
 	if reason == "" || w.Attempt == nil || w.Attempt.State.Final() {
 		return err
 	}
-	c.memory.noteFailure(c.service, w.Desired.AttemptID, &Failure{Reason: reason, Detail: err.Error()})
+	c.memory.noteFailure(c.service, w.Desired.AttemptID, &Failure{Reason: reason, Detail: explainRefusal(&a, err)})
 	return err
 }
 

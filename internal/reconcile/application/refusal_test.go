@@ -1,0 +1,50 @@
+package application
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/spec"
+	"github.com/berth-cloud/berth/internal/store"
+)
+
+func TestARefusalSaysWhatToDo(t *testing.T) {
+	start := &Action{Kind: ActStart, Container: "shop-web-1", Release: &store.Release{Spec: spec.Service{
+		Publish: []spec.PublishedPort{{Port: 80, HostPort: 123}, {Port: 81, HostPort: 1234}},
+	}}}
+	oci := func(s string) error {
+		return errors.New("start container shop-web-1: OCI runtime create failed: unable to start container process: " + s + ": unknown")
+	}
+	for _, tc := range []struct {
+		name   string
+		action *Action
+		err    error
+		says   []string
+	}{
+		{"a port", start, fmt.Errorf("%w: listen tcp4 127.0.0.1:1234: bind: address already in use", docker.ErrPortInUse),
+			[]string{"host port 1234 is taken", "another host_port"}},
+		{"a port that is not told", start, fmt.Errorf("%w: bind", docker.ErrPortInUse), []string{"a published host port is taken"}},
+		{"no such command", start, oci(`exec: "serve": executable file not found in $PATH`), []string{`has no program "serve"`, "check command"}},
+		{"no such path", start, oci(`exec: "/srv": stat /srv: no such file or directory`), []string{`has no program "/srv"`}},
+		{"a folder", start, oci(`exec: "/srv": permission denied`), []string{`"/srv" in its image is not executable`}},
+		{"a foreign program", start, oci(`exec: "/srv": exec format error`), []string{"another kind of processor"}},
+		{"another exec", start, oci(`exec: "/srv": too late`), []string{`"/srv" cannot be run`, "too late"}},
+		{"anything else", start, errors.New("as it is"), []string{"as it is"}},
+		{"a create", &Action{Kind: ActCreate}, oci(`exec: "/srv": no such file`), []string{"OCI runtime"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := explainRefusal(tc.action, tc.err)
+			for _, want := range tc.says {
+				if !strings.Contains(got, want) {
+					t.Errorf("no %q in %q", want, got)
+				}
+			}
+			if strings.HasSuffix(got, ": unknown") && tc.action == start {
+				t.Errorf("the engine's filler is left in %q", got)
+			}
+		})
+	}
+}
