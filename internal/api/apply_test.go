@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/berth-cloud/berth/internal/api"
 	"github.com/berth-cloud/berth/internal/api/apitest"
 	"github.com/berth-cloud/berth/internal/client"
 	"github.com/berth-cloud/berth/internal/wire"
@@ -201,6 +202,17 @@ func TestNoticesSayWhatADeclarationMeans(t *testing.T) {
 	apply(t, d, text)
 	if got := step(t, plan(t, d, edit(text, "web:1", "web:2")), "web").Notices; len(got) != 0 {
 		t.Errorf("said again though nothing about it changed: %q", got)
+	}
+}
+
+func TestThePlanSaysThatARoutedServiceWaitsForTheDataPlane(t *testing.T) {
+	d := start(t, func(deps *api.Deps) { deps.Listeners = func() []string { return nil } })
+	p := plan(t, d, web+"  worker:\n    image: a/worker:1\n")
+	for service, waits := range map[string]bool{"web": true, "worker": false} {
+		notices := strings.Join(step(t, p, service).Notices, "\n")
+		if strings.Contains(notices, "the change waits for it") != waits {
+			t.Errorf("%s: %s", service, notices)
+		}
 	}
 }
 

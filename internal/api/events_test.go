@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/berth-cloud/berth/internal/api"
 	"github.com/berth-cloud/berth/internal/api/apitest"
 	"github.com/berth-cloud/berth/internal/client"
+	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/wire"
 )
 
@@ -155,6 +157,24 @@ func (brokenLogs) Logs(_ context.Context, q wire.LogQuery, fn func(wire.LogEntry
 		return err
 	}
 	return errors.New("the engine went away: secret detail")
+}
+
+func TestLogsOfAnEngineThatIsAwaySayThat(t *testing.T) {
+	d := start(t, func(deps *api.Deps) { deps.Logs = awayLogs{} })
+	apply(t, d, web)
+	c := client.New(d.Socket)
+	defer c.Close()
+	err := c.Logs(t.Context(), wire.LogQuery{App: "shop"}, func(wire.LogEntry) error { return nil })
+	if !client.IsProblem(err, wire.ProblemBusy) || !strings.Contains(err.Error(), "container engine does not answer") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// awayLogs is a source whose engine is not there.
+type awayLogs struct{}
+
+func (awayLogs) Logs(context.Context, wire.LogQuery, func(wire.LogEntry) error) error {
+	return fmt.Errorf("list containers: %w", docker.ErrUnavailable)
 }
 
 func TestABrokenLogStreamSaysSoAndNotWhy(t *testing.T) {

@@ -41,7 +41,21 @@ func (s *Server) planApply(st *appState, app *spec.App, refresh bool) planned {
 			p.update(current, &wanted, refresh)
 		}
 	}
+	if len(s.deps.Listeners()) == 0 {
+		p.waitForPlane(app)
+	}
 	return p.finish()
+}
+
+// waitForPlane says beside every change of a routed service that it will not
+// end before the data plane serves.
+func (p *planned) waitForPlane(app *spec.App) {
+	for i := range p.plan.Services {
+		step := &p.plan.Services[i]
+		if wanted, ok := app.Services[step.Service]; ok && len(wanted.Domains) > 0 && step.Action != wire.ActionUnchanged {
+			step.Notices = append(step.Notices, "the data plane does not serve now, and the change waits for it; `berth doctor` says why")
+		}
+	}
 }
 
 // planDelete plans the removal of an app.

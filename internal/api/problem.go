@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 	"github.com/berth-cloud/berth/internal/wire"
@@ -138,6 +139,10 @@ func (s *Server) asProblem(ctx context.Context, err error) *wire.Problem {
 	var p *wire.Problem
 	if errors.As(err, &p) {
 		return p
+	}
+	if docker.IsUnavailable(err) {
+		s.log.WarnContext(ctx, "the container engine does not answer", "error", err)
+		return busy("the container engine does not answer", "Apps go on serving meanwhile. `berth doctor` says more.")
 	}
 	s.log.ErrorContext(ctx, "request failed", "error", err)
 	return &wire.Problem{

@@ -71,8 +71,12 @@ func (a *app) printOutcome(s wire.AttemptService, now map[string]wire.ServiceSta
 		if s.Message != "" {
 			a.printf("%s\n", indent("    ", printable(s.Message)))
 		}
-		if exists && status.Active != nil && len(status.Active.Targets) > 0 {
-			a.printf("    %s still serves.\n", status.Active.Release)
+		if exists && status.Active != nil {
+			still := "still serves"
+			if len(status.Active.Targets) == 0 {
+				still = "is started again"
+			}
+			a.printf("    %s %s.\n", status.Active.Release, still)
 		}
 	case s.State == wire.AttemptSuperseded:
 		a.printf("%s %s\n", a.out.yellow("superseded"), a.out.bold(s.Service))

@@ -83,7 +83,7 @@ func (p *progress) trace(e wire.TraceEvent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.set("berthd", "")
-	if e.Phase == "start" {
+	if e.Phase == "start" && e.Status != "failed" {
 		p.started[e.Service] = true
 	}
 	if e.Status == "started" {

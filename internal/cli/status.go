@@ -60,6 +60,9 @@ func (a *app) printOverview(ctx context.Context, c *client.Client) error {
 	if a.json() {
 		return a.printJSON(overview{status, list.Apps})
 	}
+	if len(status.Listeners) == 0 {
+		a.printf("%s\n", a.out.yellow("The data plane does not serve; `berth doctor` says why."))
+	}
 	if len(list.Apps) == 0 {
 		a.printf("No apps yet. Write an app.yaml and run `berth apply`.\n")
 		return nil
@@ -128,8 +131,8 @@ func (a *app) printServices(services []wire.ServiceStatus) {
 	}
 }
 
-// printWhy says why a service is not ready: the conditions that are not true,
-// and how its last change ended if that says more.
+// printWhy says why a service is not ready: how its last change ended, the
+// conditions that are not true, and what a deploy waits for.
 func (a *app) printWhy(s wire.ServiceStatus) {
 	said := map[string]bool{}
 	why := func(reason, message string) {
@@ -147,7 +150,9 @@ func (a *app) printWhy(s wire.ServiceStatus) {
 		why(s.LastAttempt.Reason, s.LastAttempt.Message)
 	}
 	for _, c := range s.Conditions {
-		if c.Status != "True" {
+		// While it is deploying it may well serve: what it waits for is in the
+		// condition all the same.
+		if c.Status != "True" || s.State == wire.StateDeploying {
 			why(c.Reason, c.Message)
 		}
 	}

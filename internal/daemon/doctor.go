@@ -56,5 +56,5 @@ func (d *daemon) checkStore(ctx context.Context) wire.Check {
 		return wire.Check{Name: "store", State: wire.CheckFailed, Message: err.Error(), Fix: "check the disk that holds " + d.cfg.DataDir}
 	}
 	return wire.Check{Name: "store", State: wire.CheckOK,
-		Message: fmt.Sprintf("%s, %d active services, route version %d", d.cfg.DataDir, len(s.Active), s.Version)}
+		Message: fmt.Sprintf("%s, services that serve: %d, route version %d", d.cfg.DataDir, len(s.Active), s.Version)}
 }
