@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"syscall"
 	"time"
@@ -62,7 +63,7 @@ func (x *runner) allServe(ctx context.Context) error {
 			return nil
 		}
 		if !pause(ctx, 100*time.Millisecond) {
-			return fmt.Errorf("%d of %d replicas serve (%v)", len(now.Active.Targets), x.o.replicas, err)
+			return errors.Join(fmt.Errorf("not all of %d replicas serve", x.o.replicas), err)
 		}
 	}
 }

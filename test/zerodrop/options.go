@@ -44,7 +44,7 @@ func defaults() options {
 		pool: fmt.Sprintf("10.%d.0.0/16", 232+os.Getpid()%8),
 		rate: fullRate, changes: fullChanges, kills: fullKills,
 		replicas: 2, slow: 4, streams: 4, sockets: 4, slowFor: 5 * time.Second,
-		seed: uint64(time.Now().UnixNano()), //nolint:gosec // any number is a seed
+		seed: uint64(time.Now().UnixNano()),
 		out:  os.Stdout,
 	}
 }

@@ -189,7 +189,7 @@ func (x *runner) emptied(ctx context.Context) error {
 			return nil
 		}
 		if !pause(ctx, 200*time.Millisecond) {
-			return fmt.Errorf("%d containers are left of which %d are of the release that serves (%v)", len(list), x.o.replicas, err)
+			return errors.Join(fmt.Errorf("%d containers are left, and the release that serves has %d", len(list), x.o.replicas), err)
 		}
 	}
 }
