@@ -41,10 +41,17 @@ const (
 // run supervises until ctx is done.
 func (s *supervisor) run(ctx context.Context, lost <-chan struct{}) {
 	wait := superviseEvery
+	upgrade := true // tried once
 	for ctx.Err() == nil {
 		h, err := s.ask(ctx)
 		if err == nil {
 			s.note(h, "")
+			if upgrade {
+				upgrade = false
+				if s.outdated(ctx, h) {
+					continue
+				}
+			}
 			wait = superviseEvery
 			select { // woken when its report stream breaks
 			case <-ctx.Done():
@@ -55,7 +62,7 @@ func (s *supervisor) run(ctx context.Context, lost <-chan struct{}) {
 		if errors.Is(err, table.ErrProtocol) {
 			s.note(table.Hello{}, err.Error())
 			s.logger.ErrorContext(ctx, "the running data plane cannot be used", "error", err)
-		} else if err := s.start(ctx); err != nil && ctx.Err() == nil {
+		} else if err := s.start(ctx, ""); err != nil && ctx.Err() == nil {
 			s.note(table.Hello{}, err.Error())
 			s.logger.ErrorContext(ctx, "the data plane did not start", "error", err, "again_in", wait)
 		} else {
@@ -69,14 +76,45 @@ func (s *supervisor) run(ctx context.Context, lost <-chan struct{}) {
 	}
 }
 
+// outdated starts the installed build in place of a running one of another
+// build, which hands its sockets over and drains. It reports whether it did;
+// the running one goes on if the new one does not come up.
+func (s *supervisor) outdated(ctx context.Context, h table.Hello) bool {
+	installed, err := s.installed(ctx)
+	if err != nil || installed == h.Build {
+		if err != nil {
+			s.logger.WarnContext(ctx, "the installed data plane's build is not known", "error", err)
+		}
+		return false
+	}
+	s.logger.InfoContext(ctx, "the data plane is replaced", "running", h.Build, "installed", installed)
+	if err := s.start(ctx, "--take-over"); err != nil {
+		s.logger.ErrorContext(ctx, "the data plane stays as it is", "build", h.Build, "error", err)
+		return false
+	}
+	return true
+}
+
+// installed is the build of the data plane's program on disk.
+func (s *supervisor) installed(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, s.cfg.NodeBinary, "version").Output()
+	if err != nil {
+		return "", fmt.Errorf("%s version: %w", s.cfg.NodeBinary, err)
+	}
+	return strings.TrimSpace(strings.TrimPrefix(string(out), "berth-node ")), nil
+}
+
 func (s *supervisor) ask(ctx context.Context) (table.Hello, error) {
 	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
 	defer cancel()
 	return s.hello(ctx)
 }
 
-// start begins a data plane and waits until it answers.
-func (s *supervisor) start(ctx context.Context) error {
+// start begins a data plane and waits until it answers; how is a further
+// flag, or "".
+func (s *supervisor) start(ctx context.Context, how string) error {
 	if err := os.MkdirAll(s.cfg.ingressDir(), 0o700); err != nil {
 		return err
 	}
@@ -87,8 +125,11 @@ func (s *supervisor) start(ctx context.Context) error {
 	}
 	defer func() { _ = out.Close() }()
 	// Not bound to ctx: it outlives us.
-	cmd := exec.Command(s.cfg.NodeBinary, "ingress", "--dir", s.cfg.ingressDir(), //nolint:noctx,forbidigo // it outlives the control plane, no context ends it
-		"--control", s.cfg.controlSocket(), "--http", strings.Join(s.cfg.IngressHTTP, ","))
+	args := []string{"ingress", "--dir", s.cfg.ingressDir(), "--control", s.cfg.controlSocket(), "--http", strings.Join(s.cfg.IngressHTTP, ",")}
+	if how != "" {
+		args = append(args, how)
+	}
+	cmd := exec.Command(s.cfg.NodeBinary, args...) //nolint:noctx,forbidigo // it outlives the control plane, no context ends it
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -102,14 +143,14 @@ func (s *supervisor) start(ctx context.Context) error {
 	s.logger.InfoContext(ctx, "data plane started", "pid", cmd.Process.Pid, "http", s.cfg.IngressHTTP)
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }() // reaps it whenever it ends
-	return s.await(ctx, ended, logPath, begin)
+	return s.await(ctx, cmd.Process.Pid, ended, logPath, begin)
 }
 
-func (s *supervisor) await(ctx context.Context, ended <-chan error, logPath string, begin int64) error {
+func (s *supervisor) await(ctx context.Context, pid int, ended <-chan error, logPath string, begin int64) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
-		if _, err := s.ask(ctx); err == nil {
+		if h, err := s.ask(ctx); err == nil && h.PID == pid {
 			return nil
 		}
 		select {

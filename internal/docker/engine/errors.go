@@ -113,6 +113,9 @@ var toldByEngine = []saying{
 	{"networks have overlapping", docker.ErrSubnetOverlap},
 	{"networks have same bridge name", docker.ErrSubnetOverlap},
 	{"no such image", docker.ErrImageNotFound},
+	// A container that is on its way out is as good as gone: there is nothing
+	// left to read from it or to do with it.
+	{"dead or marked for removal", docker.ErrNotFound},
 	{"has active endpoints", docker.ErrConflict},
 	{"volume is in use", docker.ErrConflict},
 	{"already exists", docker.ErrConflict},

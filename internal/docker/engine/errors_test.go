@@ -55,6 +55,7 @@ func TestTheEnginesWordsBecomeSentinels(t *testing.T) {
 		{404, "No such image: nope:latest", docker.ErrImageNotFound},
 		{404, "No such container: nope", docker.ErrNotFound},
 		{404, "network nope not found", docker.ErrNotFound},
+		{409, "can not get logs from container which is dead or marked for removal", docker.ErrNotFound},
 		{404, "No such container: unauthorized", docker.ErrNotFound},
 		{403, "Pool overlaps with other one on this address space", docker.ErrSubnetOverlap},
 		{400, "invalid pool request: Pool overlaps with other one on this address space", docker.ErrSubnetOverlap},
