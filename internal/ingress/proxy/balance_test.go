@@ -1,10 +1,13 @@
 package proxy
 
 import (
+	"context"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/berth-cloud/berth/internal/ingress/table"
 )
@@ -77,6 +80,46 @@ func TestAFailedDialIsTriedOnAnotherTarget(t *testing.T) {
 				t.Fatalf("%s: %d %q, want the living target's answer", method, got.StatusCode, got.body)
 			}
 		}
+	}
+}
+
+func TestADialThatHangsIsGivenUpForAnotherTarget(t *testing.T) {
+	const dead = "192.0.2.1:80"
+	r := newRig(t, func(c *Config) {
+		c.DialTimeout, c.DialPatience = time.Hour, 10*time.Millisecond
+		c.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+			if address == dead {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		}
+	})
+	r.serve(dead, backend(t, says("alive")))
+	for range 4 {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			if got := r.do(r.request(method, "/", nil)); got.body != "alive" {
+				t.Fatalf("%s: %d %q, want the living target's answer", method, got.StatusCode, got.body)
+			}
+		}
+	}
+}
+
+func TestTheOnlyTargetLeftHasTheWholeTimeToConnect(t *testing.T) {
+	var left atomic.Int64
+	r := newRig(t, func(c *Config) {
+		c.DialTimeout, c.DialPatience = time.Hour, time.Second
+		c.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+			if end, ok := ctx.Deadline(); ok {
+				left.Store(int64(time.Until(end)))
+			}
+			return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		}
+	})
+	r.serve(backend(t, says("alive")))
+	r.get("/")
+	if got := time.Duration(left.Load()); got < time.Minute {
+		t.Errorf("it has %s, want an hour", got)
 	}
 }
 

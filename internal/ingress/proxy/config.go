@@ -35,7 +35,11 @@ type Config struct {
 	MaxHeldPerService int
 
 	// Bounds on upstreams.
-	DialTimeout     time.Duration
+	DialTimeout time.Duration
+	// DialPatience is how long a dial may take while another target could be
+	// tried. An address whose container has just died answers nothing at all: the
+	// kernel looks for it, and repeats itself after a second.
+	DialPatience    time.Duration
 	ResponseTimeout time.Duration // from the request to the head of its response
 	MaxUpstreamHead int64         // bytes of a response's head
 	// UpstreamIdle is how long a connection to a target is kept unused. Servers
@@ -69,6 +73,7 @@ func (c Config) withDefaults() Config {
 	def(&c.MaxHeld, 8_192)
 	def(&c.MaxHeldPerService, 4_096)
 	def(&c.DialTimeout, 2*time.Second)
+	def(&c.DialPatience, 250*time.Millisecond)
 	def(&c.ResponseTimeout, 5*time.Minute)
 	def(&c.MaxUpstreamHead, 256<<10)
 	def(&c.UpstreamIdle, 1500*time.Millisecond)

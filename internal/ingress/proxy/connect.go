@@ -67,7 +67,11 @@ func (x *exchange) tryTargets(rt *route) error {
 		if !t.acquire() {
 			return errRemoved
 		}
-		c, err := t.conn(x.ctx, x.maxIdle())
+		limit := x.p.cfg.DialTimeout
+		if len(x.tried)+1 < len(rt.targets) {
+			limit = min(limit, x.p.cfg.DialPatience)
+		}
+		c, err := t.conn(x.ctx, x.maxIdle(), limit)
 		if err == nil {
 			if x.attach(t, c) {
 				return nil

@@ -13,9 +13,9 @@ var errRemoved = errors.New("the target has left the route table")
 var errDial = errors.New("cannot connect to the target")
 
 // conn is a connection for one exchange: a pooled one that was in use within
-// maxIdle and is not closed by the other side, else a fresh one. The caller
-// has acquired t.
-func (t *target) conn(ctx context.Context, maxIdle time.Duration) (*upConn, error) {
+// maxIdle and is not closed by the other side, else a fresh one, dialled within
+// limit. The caller has acquired t.
+func (t *target) conn(ctx context.Context, maxIdle, limit time.Duration) (*upConn, error) {
 	if c := t.popIdle(maxIdle); c != nil {
 		return c, nil
 	}
@@ -34,11 +34,11 @@ func (t *target) conn(ctx context.Context, maxIdle time.Duration) (*upConn, erro
 		}
 	}
 	defer func() { <-t.dials }()
-	return t.dial(ctx)
+	return t.dial(ctx, limit)
 }
 
-func (t *target) dial(ctx context.Context) (*upConn, error) {
-	dctx, cancel := context.WithTimeout(ctx, t.p.cfg.DialTimeout)
+func (t *target) dial(ctx context.Context, limit time.Duration) (*upConn, error) {
+	dctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	nc, err := t.p.cfg.Dial(dctx, t.addr)
 	if err != nil {
