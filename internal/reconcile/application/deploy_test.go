@@ -180,15 +180,20 @@ func TestACrashingReleaseIsTakenOverAndSaysSo(t *testing.T) {
 	r.settle(20, time.Minute)
 	name := r.running()[0]
 	r.engine.Kill(name, 1, false)
-	loops := false
+	loops, unquoted := 0, 0
 	for range 400 {
 		r.pass()
 		r.sync()
-		loops = loops || r.ready().Reason == string(ReasonCrashLoop)
+		if got := r.ready(); got.Reason == string(ReasonCrashLoop) && strings.Contains(got.Message, "exited") {
+			loops++
+			if !strings.Contains(got.Message, "the queue is gone") {
+				unquoted++
+			}
+		}
 		r.clock.Advance(100 * time.Millisecond)
 	}
-	if !loops {
-		t.Error("the crash loop was never named")
+	if loops == 0 || unquoted > 0 {
+		t.Errorf("the crash loop was named in %d passes, in %d of them without what it printed", loops, unquoted)
 	}
 	r.settle(40, 3*time.Minute)
 	if got := r.ready(); got.Reason != string(ReasonDeployed) {

@@ -210,8 +210,10 @@ func (c *Controller) look(ctx context.Context, w *World, s *docker.ContainerStat
 			return nil, err
 		}
 		rec.observe(full, w.target(full.Name) != nil, w.Now, c.memory.backoff, w.Timing)
-		if full.Status == docker.StatusExited || full.Status == docker.StatusDead {
+		switch full.Status {
+		case docker.StatusExited, docker.StatusDead, docker.StatusRestarting:
 			rec.keepTail(c.tail(ctx, full))
+		case docker.StatusRunning, docker.StatusCreated, docker.StatusPaused, docker.StatusRemoving:
 		}
 	}
 	return rec.member(full, w.Now, w.Timing), nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"testing"
@@ -46,8 +47,8 @@ func newRig(t testing.TB, st *sqlite.Store, app, service string) *rig {
 	r.plane = &simPlane{clock: clock, draining: map[string]time.Time{}, drainFor: 500 * time.Millisecond}
 	r.store = &watchedStore{Store: st}
 	r.build = r.controller
-	for name, b := range images {
-		r.engine.AddImage(name, docker.Image{}, b)
+	for _, name := range slices.Sorted(maps.Keys(images)) { // ids follow the order
+		r.engine.AddImage(name, docker.Image{}, images[name])
 	}
 	return r
 }
@@ -69,7 +70,7 @@ var images = map[string]dockertest.Behaviour{
 
 // flaky runs well the first time and crashes soon after each later start.
 func flaky(r dockertest.Run) dockertest.Behaviour {
-	b := dockertest.Behaviour{Port: 8080, StartDelay: 20 * time.Millisecond}
+	b := dockertest.Behaviour{Port: 8080, StartDelay: 20 * time.Millisecond, Log: []dockertest.LogAt{{Text: "the queue is gone"}}}
 	if r.Number > 0 && r.Number < 4 {
 		b.Exit = &dockertest.Exit{After: 200 * time.Millisecond, Code: 1}
 	}
