@@ -41,7 +41,7 @@ func main() {
 	flag.StringVar(&o.pool, "network-pool", "10.219.0.0/16", "IPv4 /16 `prefix` that nothing else on the machine uses")
 	flag.StringVar(&o.out, "out", "docs/benchmarks.md", "`file` to write")
 	flag.StringVar(&o.notes, "notes", "test/bench/notes.md", "`file` that is appended to it")
-	flag.StringVar(&o.only, "only", "", "measure one `line` (deploy, idle or pass) and write no file")
+	flag.StringVar(&o.only, "only", "", "measure one `line` (idle, deploy, pass or proxy) and write no file")
 	flag.IntVar(&o.pairs, "pairs", 21, "`number` of pairs of a deploy and a raw start, 15 or more")
 	flag.IntVar(&o.services, "services", 2_000, "`number` of services of the no-op pass")
 	flag.DurationVar(&o.settle, "settle", 20*time.Second, "how long an idle daemon settles before its memory is read")
@@ -68,7 +68,7 @@ func run(ctx context.Context, o options) error {
 	measures := []struct {
 		name    string
 		measure func(context.Context, options) ([]line, error)
-	}{{"idle", measureIdle}, {"deploy", measureDeploy}, {"pass", measurePass}}
+	}{{"idle", measureIdle}, {"deploy", measureDeploy}, {"pass", measurePass}, {"proxy", measureProxy}}
 	var lines []line
 	known := false
 	for _, m := range measures {
@@ -89,7 +89,7 @@ func run(ctx context.Context, o options) error {
 	}
 	switch {
 	case !known:
-		return fmt.Errorf("-only %q is not a line; there are idle, deploy and pass", o.only)
+		return fmt.Errorf("-only %q is not a line; there are idle, deploy, pass and proxy", o.only)
 	case o.only != "":
 		return nil
 	}

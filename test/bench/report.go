@@ -10,24 +10,29 @@ import (
 	"time"
 )
 
-// line is one figure. It is at most its target when that is met; a target of 0
-// says that the figure is there to explain another one.
+// line is one figure. It is at most its target when that is met, or at least
+// with AtLeast; a target of 0 says that the figure is there to explain others.
 type line struct {
-	What   string
-	Value  float64
-	Format string // of the value, with its unit
-	Target float64
-	Detail string
+	What    string
+	Value   float64
+	Format  string // of the value, with its unit
+	Target  float64
+	AtLeast bool
+	Detail  string
 }
 
 func (l line) verdict() string {
+	over := l.Value / l.Target
+	if l.AtLeast {
+		over = l.Target / l.Value
+	}
 	switch {
 	case l.Target == 0:
 		return ""
-	case l.Value <= l.Target:
+	case over <= 1:
 		return "met"
 	}
-	return fmt.Sprintf("missed, by %.2f ×", l.Value/l.Target)
+	return fmt.Sprintf("missed, by %.2f ×", over)
 }
 
 func (l line) figure() string { return fmt.Sprintf(l.Format, l.Value) }
@@ -35,6 +40,9 @@ func (l line) figure() string { return fmt.Sprintf(l.Format, l.Value) }
 func (l line) target() string {
 	if l.Target == 0 {
 		return ""
+	}
+	if l.AtLeast {
+		return "≥ " + fmt.Sprintf(l.Format, l.Target)
 	}
 	return "≤ " + fmt.Sprintf(l.Format, l.Target)
 }

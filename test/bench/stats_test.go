@@ -36,9 +36,16 @@ func TestQuartilesOfNineValues(t *testing.T) {
 func TestAFigureIsHeldAgainstItsTarget(t *testing.T) {
 	for _, c := range []struct {
 		value, target float64
+		atLeast       bool
 		want          string
-	}{{1, 1.25, "met"}, {1.5, 1.25, "missed, by 1.20 ×"}, {3, 0, ""}} {
-		if got := (line{Value: c.value, Target: c.target}).verdict(); got != c.want {
+	}{
+		{1, 1.25, false, "met"},
+		{1.5, 1.25, false, "missed, by 1.20 ×"},
+		{3, 0, false, ""},
+		{2, 1.5, true, "met"},
+		{1, 1.5, true, "missed, by 1.50 ×"},
+	} {
+		if got := (line{Value: c.value, Target: c.target, AtLeast: c.atLeast}).verdict(); got != c.want {
 			t.Errorf("%v against %v: %q, want %q", c.value, c.target, got, c.want)
 		}
 	}
