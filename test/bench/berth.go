@@ -28,8 +28,8 @@ type berth struct {
 	dir      string
 	http     string // where the data plane listens
 	server   *exec.Cmd
-	ended    chan error
-	ingress  int // pid
+	ended    chan struct{} // closed when the server has ended
+	ingress  int           // pid
 	client   *client.Client
 	instance string
 }
@@ -37,7 +37,7 @@ type berth struct {
 // startBerth starts a daemon and waits until both its parts serve. The caller
 // stops what is returned, also after an error.
 func startBerth(ctx context.Context, o options) (*berth, error) {
-	b := &berth{ended: make(chan error, 1)}
+	b := &berth{ended: make(chan struct{})}
 	dir, err := os.MkdirTemp("", "berth-bench-")
 	if err != nil {
 		return b, err
@@ -52,7 +52,7 @@ func startBerth(ctx context.Context, o options) (*berth, error) {
 		return b, err
 	}
 	defer func() { _ = log.Close() }()
-	b.server = exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(o.bin, "berthd"), "server", //nolint:gosec // our own binary
+	b.server = exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(o.bin, "berthd"), "server",
 		"--data-dir", filepath.Join(dir, "data"), "--socket", socket, "--docker", o.docker,
 		"--ingress-http", b.http, "--network-prefix", prefix, "--network-pool", o.pool)
 	b.server.Stdout, b.server.Stderr = log, log
@@ -61,7 +61,10 @@ func startBerth(ctx context.Context, o options) (*berth, error) {
 		b.server = nil
 		return b, fmt.Errorf("%w; run make build first", err)
 	}
-	go func() { b.ended <- b.server.Wait() }()
+	go func() {
+		_ = b.server.Wait() // how it ended is in its ProcessState
+		close(b.ended)
+	}()
 	b.client = client.New(socket)
 	return b, b.await(ctx)
 }
@@ -87,9 +90,8 @@ func (b *berth) await(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case err := <-b.ended:
-			b.ended <- err
-			return fmt.Errorf("berthd ended at once (%w): %s", err, b.logEnd())
+		case <-b.ended:
+			return fmt.Errorf("berthd ended at once (%s): %s", b.server.ProcessState, b.logEnd())
 		default:
 		}
 		if !pause(ctx, 20*time.Millisecond) {

@@ -79,7 +79,7 @@ func usedBy(pid int) (time.Duration, error) {
 	}
 	var sum time.Duration
 	for _, f := range files {
-		text, err := os.ReadFile(f) //nolint:gosec // of the kernel
+		text, err := os.ReadFile(f)
 		if err != nil {
 			continue // the thread ended meanwhile
 		}

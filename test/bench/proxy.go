@@ -172,7 +172,7 @@ func startOurs(ctx context.Context, o options, dir, upstream string) (*contender
 		return c, err
 	}
 	control := filepath.Join(dir, "control.sock")
-	c.cmd = exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(o.bin, "berth-node"), "ingress", //nolint:gosec // our own binary
+	c.cmd = exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(o.bin, "berth-node"), "ingress",
 		"--dir", filepath.Join(dir, "ingress"), "--control", control, "--http", c.address)
 	if err := c.cmd.Start(); err != nil {
 		c.cmd = nil
@@ -222,7 +222,7 @@ http {
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	return exec.CommandContext(context.WithoutCancel(ctx), binary, "-p", dir, "-e", filepath.Join(dir, "error.log"), "-c", conf), nil //nolint:gosec // found on the PATH
+	return exec.CommandContext(context.WithoutCancel(ctx), binary, "-p", dir, "-e", filepath.Join(dir, "error.log"), "-c", conf), nil
 }
 
 func startCaddy(ctx context.Context, binary, dir, listen, upstream string) (*exec.Cmd, error) {
@@ -232,7 +232,7 @@ func startCaddy(ctx context.Context, binary, dir, listen, upstream string) (*exe
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), binary, "run", "--config", conf, "--adapter", "caddyfile") //nolint:gosec // found on the PATH
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), binary, "run", "--config", conf, "--adapter", "caddyfile")
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir)
 	return cmd, nil
 }

@@ -86,7 +86,7 @@ func writeReport(o options, lines []line) error {
 	}
 	b.WriteString("\n")
 	b.Write(notes)
-	if err := os.WriteFile(o.out, []byte(b.String()), 0o644); err != nil { //nolint:gosec // a page of the documentation
+	if err := os.WriteFile(o.out, []byte(b.String()), 0o644); err != nil {
 		return err
 	}
 	fmt.Println("written to", o.out)

@@ -37,13 +37,12 @@ func (s *site) close() { s.client.CloseIdleConnections() }
 func (s *site) await(whole context.Context, version string) error {
 	ctx, cancel := context.WithTimeout(whole, awaitTime)
 	defer cancel()
-	last := "no answer"
 	for {
 		got, status, err := s.ask(ctx)
 		if err == nil && status == http.StatusOK && got == version {
 			return nil
 		}
-		last = fmt.Sprintf("status %d of version %q, %v", status, got, err)
+		last := fmt.Sprintf("status %d of version %q, %v", status, got, err)
 		if !pause(ctx, askEvery) {
 			if whole.Err() != nil {
 				return whole.Err()
