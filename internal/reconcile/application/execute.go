@@ -25,6 +25,15 @@ func (c *Controller) execute(ctx context.Context, w *World, actions []Action) (i
 			batch = actions[:len(batch)+1]
 		}
 		actions = actions[len(batch):]
+		if batch[0].Kind == ActAttempt {
+			// Who follows an attempt stops at its end: what led there comes first.
+			c.writeTrace(ctx, append(trace, c.traceOf(w, &batch[0], nil, 0)))
+			trace = nil
+			if failed = c.perform(ctx, w, &batch[0]); failed == nil {
+				done++
+			}
+			continue
+		}
 		events, err := c.performAll(ctx, w, batch)
 		trace = append(trace, events...)
 		if err != nil {
@@ -39,13 +48,18 @@ func (c *Controller) execute(ctx context.Context, w *World, actions []Action) (i
 	if done > 0 || failed != nil {
 		c.memory.markDirty(c.service)
 	}
-	if len(trace) > 0 {
-		// The trace is a record for people: a pass does not fail for it.
-		if err := c.store.AppendTrace(ctx, trace...); err != nil {
-			c.logger.ErrorContext(ctx, "write the deploy trace", "service", c.service, "error", err)
-		}
-	}
+	c.writeTrace(ctx, trace)
 	return done, failed
+}
+
+// writeTrace records steps for people: a pass does not fail for it.
+func (c *Controller) writeTrace(ctx context.Context, trace []store.TraceEvent) {
+	if len(trace) == 0 {
+		return
+	}
+	if err := c.store.AppendTrace(ctx, trace...); err != nil {
+		c.logger.ErrorContext(ctx, "write the deploy trace", "service", c.service, "error", err)
+	}
 }
 
 func (c *Controller) performAll(ctx context.Context, w *World, batch []Action) ([]store.TraceEvent, error) {
