@@ -132,6 +132,37 @@ func TestAServiceWithAVolumeHandsOverAndNeverHasTwoWriters(t *testing.T) {
 	}
 }
 
+func TestAChangeInTheMiddleOfAHandOverDoesNotStartASecondWriter(t *testing.T) {
+	volume := func(s *spec.Service) {
+		s.Volumes = []spec.Volume{{Name: "data", Path: "/data"}}
+		s.Strategy = spec.Recreate
+	}
+	r := startRig(t)
+	r.apply(r.spec("good:1", volume))
+	r.settle(20, time.Minute)
+	old := r.running()
+	r.apply(r.spec("500:1", volume))
+	for range 200 {
+		if got := r.running(); len(got) == 1 && got[0] != old[0] {
+			break
+		}
+		r.pass()
+		r.sync()
+		r.clock.Advance(50 * time.Millisecond)
+	}
+	if got := r.running(); len(got) != 1 || got[0] == old[0] {
+		t.Fatalf("running %v, want the new release's container alone", got)
+	}
+	r.apply(r.spec("good:2"))
+	r.settle(40, time.Minute)
+	if o := r.engine.WritersOverlap(); len(o) > 0 {
+		t.Errorf("two writers: %+v", o)
+	}
+	if got := r.ready(); got.Reason != string(ReasonDeployed) {
+		t.Errorf("condition %+v; %s", got, r.describe())
+	}
+}
+
 func TestReplicasGrowAndShrinkWithADrain(t *testing.T) {
 	replicas := func(n int) func(*spec.Service) { return func(s *spec.Service) { s.Replicas = n } }
 	r := startRig(t)

@@ -66,6 +66,9 @@ func (p *planner) keepServing() {
 	if r == nil {
 		return
 	}
+	// What it may not run beside is still there when a change comes in the
+	// middle of a hand-over.
+	blocked := handsOver(r, nil) && p.othersRun(r)
 	var targets []store.ActiveTarget
 	for i := range w.Groups {
 		g := &w.Groups[i]
@@ -73,7 +76,7 @@ func (p *planner) keepServing() {
 			continue
 		}
 		p.wanted[g] = true
-		if p.sustain(r, g, false) {
+		if p.sustain(r, g, blocked) {
 			targets = append(targets, targetOf(r, g))
 		}
 	}
