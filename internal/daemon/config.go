@@ -18,6 +18,9 @@ type Config struct {
 	DockerHost string
 	// IngressHTTP are the addresses that the data plane serves HTTP on.
 	IngressHTTP []string
+	// ExternalIngress says that something else, such as systemd, runs the data
+	// plane on our control socket.
+	ExternalIngress bool
 	// NodeBinary is berth-node; "" looks beside this program.
 	NodeBinary string
 	// Pool is where app subnets come from, cut into /24s.
@@ -56,6 +59,9 @@ func (c *Config) complete() error {
 		return fmt.Errorf("data directory %s: %w", c.DataDir, err)
 	}
 	c.DataDir = dir
+	if c.ExternalIngress {
+		return nil
+	}
 	if c.NodeBinary == "" {
 		self, err := os.Executable()
 		if err != nil {

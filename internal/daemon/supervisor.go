@@ -46,7 +46,7 @@ func (s *supervisor) run(ctx context.Context, lost <-chan struct{}) {
 		h, err := s.ask(ctx)
 		if err == nil {
 			s.note(h, "")
-			if upgrade {
+			if upgrade && !s.cfg.ExternalIngress {
 				upgrade = false
 				if s.outdated(ctx, h) {
 					continue
@@ -62,6 +62,8 @@ func (s *supervisor) run(ctx context.Context, lost <-chan struct{}) {
 		if errors.Is(err, table.ErrProtocol) {
 			s.note(table.Hello{}, err.Error())
 			s.logger.ErrorContext(ctx, "the running data plane cannot be used", "error", err)
+		} else if s.cfg.ExternalIngress {
+			s.note(table.Hello{}, err.Error()+"; it is not ours to start (--external-ingress)")
 		} else if err := s.start(ctx, ""); err != nil && ctx.Err() == nil {
 			s.note(table.Hello{}, err.Error())
 			s.logger.ErrorContext(ctx, "the data plane did not start", "error", err, "again_in", wait)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/berth-cloud/berth/internal/docker/dockertest"
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
@@ -229,5 +230,32 @@ func TestACrashingReleaseIsTakenOverAndSaysSo(t *testing.T) {
 	r.settle(40, 3*time.Minute)
 	if got := r.ready(); got.Reason != string(ReasonDeployed) {
 		t.Fatalf("after it recovered: %+v", got)
+	}
+}
+
+func TestTheReleaseBeforeIsHeldAndComesBackWithoutAStart(t *testing.T) {
+	keep := func(s *spec.Service) { s.KeepPrevious = time.Minute }
+	r := startRig(t)
+	var names []string
+	for _, image := range []string{"good:1", "good:2", "good:1", "good:2"} {
+		r.apply(r.spec(image, keep))
+		r.passFor(5 * time.Second)
+		names = r.running()
+		if image == "good:2" && len(names) != 2 {
+			t.Fatalf("%v runs: the release before should be held", names)
+		}
+	}
+	starts := 0
+	for _, h := range r.engine.History() {
+		if h.Did == dockertest.DidStart {
+			starts++
+		}
+	}
+	if starts != 2 {
+		t.Errorf("%d starts: a held release needs none", starts)
+	}
+	r.settle(20, 2*time.Minute)
+	if got := r.running(); len(got) != 1 {
+		t.Errorf("%v runs after the hold", got)
 	}
 }

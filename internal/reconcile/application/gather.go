@@ -55,6 +55,11 @@ func (c *Controller) gatherRecords(ctx context.Context, w *World) error {
 		if w.ActiveRelease, err = c.release(ctx, active.ReleaseID); err != nil {
 			return err
 		}
+		if active.PreviousID != "" && w.Now.Before(active.HeldUntil) {
+			if w.Previous, err = c.release(ctx, active.PreviousID); err != nil {
+				return err
+			}
+		}
 	case !errors.Is(err, store.ErrNotFound):
 		return storeError("read the active release of "+c.service, err)
 	}

@@ -37,11 +37,13 @@ func (p *planner) takesTraffic(g *Group) bool {
 }
 
 // held reports whether the group belongs to the newest previous release and
-// is still kept running as a rollback that needs no start.
+// is still kept running as a rollback that needs no start. What it runs counts,
+// not the release it was made for: a later release of the same content takes
+// containers over.
 func (p *planner) held(g *Group, goal *store.Release) bool {
 	a := p.w.Active
 	return a != nil && goal != nil && a.ReleaseID == goal.ID && p.w.Now.Before(a.HeldUntil) &&
-		g.Main().ReleaseID == a.PreviousID && g.Main().Status == docker.StatusRunning
+		g.matches(p.w.Previous) && g.Main().Status == docker.StatusRunning
 }
 
 // stopWhenDrained stops a group once no request can be on it.
@@ -73,8 +75,8 @@ func (p *planner) trafficGone(name string) (bool, time.Time) {
 	if !w.Ingress.Known {
 		return !w.routed(), later
 	}
-	if w.Active != nil && w.Ingress.Acked < w.Active.Version && w.routed() {
-		return false, later
+	if w.Active != nil && w.Ingress.Reported < w.Active.Version && w.routed() {
+		return false, later // its absence from an older report would prove nothing
 	}
 	t, seen := w.Ingress.InFlight[name]
 	if !seen || (t.Draining && t.InFlight == 0) {

@@ -168,6 +168,14 @@ func (r *rig) settle(maxActing int, maxTime time.Duration) int {
 	return r.acting - begun
 }
 
+// passFor runs passes for that long, one every 100 ms.
+func (r *rig) passFor(d time.Duration) {
+	for end := r.clock.Now().Add(d); r.clock.Now().Before(end); r.clock.Advance(100 * time.Millisecond) {
+		r.pass()
+		r.sync()
+	}
+}
+
 // resting reports whether the controller waits for nothing but a failed first
 // deploy's next try.
 func (r *rig) resting() bool {
@@ -286,7 +294,7 @@ func (p *simPlane) view() IngressView {
 	if p.down {
 		return IngressView{}
 	}
-	v := IngressView{Known: true, Acked: p.version, InFlight: map[string]TargetTraffic{}}
+	v := IngressView{Known: true, Acked: p.version, Reported: p.version, InFlight: map[string]TargetTraffic{}}
 	for name := range p.targets {
 		v.InFlight[name] = TargetTraffic{InFlight: 1}
 	}

@@ -27,9 +27,11 @@ type World struct {
 	Active  *store.ActiveRelease
 	// ActiveRelease is the record of Active's release.
 	ActiveRelease *store.Release
-	Groups        []Group // ordered by name of the first member
-	Ingress       IngressView
-	Timing        Timing
+	// Previous is the release that was active before, while it is held.
+	Previous *store.Release
+	Groups   []Group // ordered by name of the first member
+	Ingress  IngressView
+	Timing   Timing
 	// RetryAt is when a service whose first deploy failed may try again.
 	RetryAt time.Time
 	// Leaked are holders of addresses that have no container any more.
@@ -109,8 +111,11 @@ type ImageState struct {
 
 // IngressView is what the data plane last reported.
 type IngressView struct {
-	Known    bool  // it answers, and Acked belongs to its current epoch
-	Acked    int64 // the route version it serves
+	Known bool  // it answers, and Acked belongs to its current epoch
+	Acked int64 // the route version it serves
+	// Reported is the route version that InFlight belongs to. It may be behind
+	// Acked: an acknowledgement can overtake a report.
+	Reported int64
 	InFlight map[string]TargetTraffic
 }
 

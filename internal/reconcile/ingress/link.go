@@ -107,11 +107,12 @@ func (l *Link) take(r table.Report) {
 	l.mu.Lock()
 	fresh := r.Epoch != l.epoch
 	before, beforeNames := l.view, l.names
+	reported := acked
 	if !fresh {
 		acked = max(acked, before.Acked)
 	}
 	l.epoch, l.names = r.Epoch, names
-	l.view = application.IngressView{Known: true, Acked: acked, InFlight: traffic}
+	l.view = application.IngressView{Known: true, Acked: acked, Reported: reported, InFlight: traffic}
 	l.mu.Unlock()
 	if fresh {
 		l.push()
