@@ -104,8 +104,7 @@ func sampleService() *Service {
 func eachField(t *testing.T, visit func(name string, s *Service, field reflect.Value)) {
 	t.Helper()
 	var walk func(path []int, typ reflect.Type)
-	var steps func(v reflect.Value, path []int) reflect.Value
-	steps = func(v reflect.Value, path []int) reflect.Value {
+	steps := func(v reflect.Value, path []int) reflect.Value {
 		for _, i := range path {
 			v = inner(v).Field(i)
 		}
