@@ -43,8 +43,6 @@ func describe(a *Action) (phase, text string) {
 // next words what is waited for once an action is done; "" is nothing.
 func next(a *Action) (phase, text string) {
 	switch {
-	case a.Kind == ActPull:
-		return "pull", "waiting for the image"
 	case a.Kind == ActStart && a.Release != nil:
 		return "probe", "waiting until " + a.Container + " is ready"
 	case a.Kind == ActSetActive && a.Why == "cutover" && a.Active.PreviousID != "" && !handsOver(a.Release, nil):

@@ -345,6 +345,8 @@ func (c *Controller) traceOf(w *World, a *Action, err error, took time.Duration)
 	switch {
 	case err != nil:
 		e.Status, e.Message = "failed", err.Error()
+	case a.Kind == ActPull:
+		e.Status = "started" // it goes on beside the passes
 	case a.Kind == ActAttempt && a.Attempt.State == store.AttemptFailed:
 		e.Status = "failed"
 	case a.Kind == ActCreate || a.Kind == ActStart || a.Kind == ActStop:
