@@ -2,11 +2,13 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/wire"
 )
 
@@ -45,8 +47,8 @@ func (s *Server) followLogs(ctx context.Context, in *logsInput) (*huma.StreamRes
 	return resp, nil
 }
 
-// checkLogTarget refuses logs of what does not exist. A deleted service's app
-// still names its kept logs; a deleted app has none.
+// checkLogTarget refuses logs of what does not exist. A service that was
+// removed from its app has kept logs, and is known by its releases.
 func (s *Server) checkLogTarget(ctx context.Context, in *logsInput) error {
 	st, err := s.readApp(ctx, in.App)
 	if err != nil {
@@ -55,7 +57,14 @@ func (s *Server) checkLogTarget(ctx context.Context, in *logsInput) error {
 	if st.app == nil {
 		return noSuchApp(in.App)
 	}
-	if _, ok := st.services[in.Service]; in.Service != "" && !ok {
+	if _, ok := st.services[in.Service]; in.Service == "" || ok {
+		return nil
+	}
+	old, err := s.deps.Store.ListReleases(ctx, spec.FullName(in.App, in.Service), 1)
+	if err != nil {
+		return fmt.Errorf("list the releases of %s/%s: %w", in.App, in.Service, err)
+	}
+	if len(old) == 0 || old[0].AppID != in.App {
 		return noSuchService(in.App, in.Service)
 	}
 	return nil
