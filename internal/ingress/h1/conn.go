@@ -48,6 +48,7 @@ type conn struct {
 	headArmed bool
 	readUntil atomic.Int64 // UnixNano of the read deadline in force, if it is ours
 	lastPost  bool
+	framing   framing
 
 	res Response
 }
@@ -95,6 +96,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 	n, err := c.nc.Read(p)
 	c.headLeft -= n
+	c.framing.feed(p[:n])
 	if n > 0 && c.phase == phaseIdle {
 		c.phase = phaseHead
 		if !c.state.CompareAndSwap(stateIdle, stateActive) {
@@ -175,7 +177,10 @@ func (c *conn) readRequest() (*http.Request, error) {
 	if _, err := c.br.Peek(1); err != nil {
 		return nil, quietError{err}
 	}
+	buffered, _ := c.br.Peek(c.br.Buffered())
+	c.framing.begin(buffered)
 	req, err := http.ReadRequest(c.br)
+	c.framing.on = false
 	if err != nil {
 		if c.headLeft <= 0 {
 			return nil, errHeadTooLarge
@@ -185,6 +190,9 @@ func (c *conn) readRequest() (*http.Request, error) {
 	c.phase = phaseBody
 	c.lastPost = req.Method == http.MethodPost
 	req.RemoteAddr = c.remote
+	if err := c.framing.check(req); err != nil {
+		return nil, err
+	}
 	return req, checkRequest(req)
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -156,6 +157,70 @@ func TestABrokenHeadIsRefusedAndTheConnectionEnds(t *testing.T) {
 	} {
 		if got := whole(t, addr, request); !strings.HasPrefix(got, "HTTP/1.1 "+want+" ") || !strings.Contains(got, "Connection: close\r\n") {
 			t.Errorf("%.60q was answered %q, want %s", request, got, want)
+		}
+	}
+}
+
+const ambiguousStart = "POST / HTTP/1.1\r\nHost: a\r\n"
+
+func TestALengthBesideACodingIsRefusedHoweverItArrives(t *testing.T) {
+	_, addr := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s reached the handler", r.URL.Path) }, nil)
+	const body = "0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
+	long := "X: " + strings.Repeat("x", 6<<10) + "\r\n" // longer than the read buffer
+	for name, request := range map[string]string{
+		"length first":          ambiguousStart + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n" + body,
+		"coding first":          ambiguousStart + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n" + body,
+		"equal lengths":         ambiguousStart + "Content-Length: 0\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n" + body,
+		"odd case":              ambiguousStart + "cOnTeNt-LENGTH:3\r\ntRANSFER-eNCODING:chunked\r\n\r\n" + body,
+		"bare line feeds":       strings.ReplaceAll(ambiguousStart, "\r", "") + "Content-Length: 3\nTransfer-Encoding: chunked\n\n" + body,
+		"a folded value":        ambiguousStart + "Content-Length:\r\n 3\r\nTransfer-Encoding:\r\n chunked\r\n\r\n" + body,
+		"a length of no number": ambiguousStart + "Content-Length: x\r\nTransfer-Encoding: chunked\r\n\r\n" + body,
+		"far apart":             ambiguousStart + "Content-Length: 3\r\n" + long + "Transfer-Encoding: chunked\r\n\r\n" + body,
+		"coding in HTTP/1.0":    "POST / HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n" + body,
+	} {
+		for _, step := range []int{len(request), 7, 1} {
+			if step < len(request) && name == "far apart" {
+				continue // thousands of packets show nothing new
+			}
+			c, r := dial(t, addr)
+			for part := range slices.Chunk([]byte(request), step) {
+				if _, err := c.Write(part); err != nil {
+					break // the answer may be here before all has been said
+				}
+			}
+			got, err := io.ReadAll(r)
+			if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 400 ") || strings.Count(string(got), "HTTP/1.1") != 1 {
+				t.Errorf("%s, %d bytes at a time: answered %q, %v; want one 400 and the end", name, step, got, err)
+			}
+		}
+	}
+}
+
+func TestOneFramingOrNoneIsServed(t *testing.T) {
+	_, addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Errorf("body: %v", err)
+		}
+		w.Header().Set("Content-Length", fmt.Sprint(len(b)))
+		_, _ = w.Write(b)
+	}, nil)
+	c, r := dial(t, addr)
+	// The bodies hold lines that look like the other framing's fields, and the
+	// fields of one request must not count for the next.
+	for range 3 {
+		write(t, c, ambiguousStart+"Content-Length: 28\r\n\r\nTransfer-Encoding: chunked\r\n"+
+			ambiguousStart+"Transfer-Encoding: chunked\r\n\r\n13\r\nContent-Length: 3\r\n\r\n0\r\n\r\n\r\n"+
+			"GET / HTTP/1.1\r\nHost: a\r\nX-Content-Length: 1\r\nX: Transfer-Encoding: y\r\n\r\n")
+		for _, want := range []string{"Transfer-Encoding: chunked\r\n", "Content-Length: 3\r\n", ""} {
+			resp, err := http.ReadResponse(r, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(resp.Body)
+			if err != nil || resp.StatusCode != http.StatusOK || string(got) != want {
+				t.Fatalf("status %d, body %q, %v; want 200 and %q", resp.StatusCode, got, err, want)
+			}
 		}
 	}
 }
