@@ -26,9 +26,11 @@ type Config struct {
 	// Pool is where app subnets come from, cut into /24s.
 	Pool netip.Prefix
 	// NetworkPrefix begins the names of networks and volumes.
-	NetworkPrefix  string
+	NetworkPrefix string
+	// AllowHostPaths are the folders of this machine below which services may
+	// mount paths; none: no path of the host.
 	AllowHostPaths []string
-	Workers        int
+	Workers        int // services worked on at once
 	Version        string
 	Revision       string
 }
@@ -59,6 +61,9 @@ func (c *Config) complete() error {
 		return fmt.Errorf("data directory %s: %w", c.DataDir, err)
 	}
 	c.DataDir = dir
+	if c.Socket, err = filepath.Abs(c.Socket); err != nil {
+		return fmt.Errorf("socket %s: %w", c.Socket, err)
+	}
 	if c.ExternalIngress {
 		return nil
 	}

@@ -98,6 +98,7 @@ func (d *daemon) wire(plane *controlclient.Client) {
 		application.WithPuller(d.puller),
 		application.WithLogger(d.logger),
 		application.WithIngressView(d.link.View),
+		application.WithHostPaths(d.cfg.hostPath),
 		application.WithNetworks(&application.Networks{
 			Store: d.store, Runtime: d.runtime, Instance: d.instance, Prefix: d.cfg.NetworkPrefix,
 			Pool: d.cfg.Pool, HostRoutes: hostRoutes,
@@ -136,7 +137,7 @@ func (d *daemon) api() (*api.Server, error) {
 			return application.VolumeName(d.cfg.NetworkPrefix, app, volume)
 		},
 		Doctor: d.doctor, Wake: d.wakeServices, Listeners: d.listeners,
-		Spec:     spec.Options{AllowHostPaths: d.cfg.AllowHostPaths},
+		Spec:     spec.Options{AllowHostPaths: d.cfg.AllowHostPaths, DenyHostPaths: d.cfg.deniedPaths()},
 		Instance: d.instance, Version: d.cfg.Version, Revision: d.cfg.Revision, AdminUID: os.Getuid(), Logger: d.logger,
 	})
 }

@@ -15,6 +15,10 @@ var alwaysDenied = []string{
 	"/bin", "/sbin", "/lib", "/lib64", "/usr",
 }
 
+// DeniedHostPaths are the parts of a host that [CheckHostPath] always refuses,
+// for whoever has to find out what they are called on one host.
+func DeniedHostPaths() []string { return slices.Clone(alwaysDenied) }
+
 const maxPathBytes = 1024
 
 // CheckHostPath says whether a path of the host may be mounted: inside one of

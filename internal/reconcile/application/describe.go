@@ -2,6 +2,7 @@ package application
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/berth-cloud/berth/internal/store"
 )
@@ -74,4 +75,30 @@ func shortID(id string) string {
 		return id[:19]
 	}
 	return id
+}
+
+const maxTraceMessage = 4 << 10
+
+// traceOf is the row that a person following the deploy reads.
+func (c *Controller) traceOf(w *World, a *Action, err error, took time.Duration) store.TraceEvent {
+	phase, text := describe(a)
+	if phase == "" {
+		return store.TraceEvent{}
+	}
+	e := store.TraceEvent{Service: c.service, Time: c.now(), Phase: phase, Status: "passed", Message: text, Container: a.Container}
+	if w.Attempt != nil {
+		e.AttemptID = w.Attempt.AttemptID
+	}
+	switch {
+	case err != nil:
+		e.Status, e.Message = "failed", err.Error()
+	case a.Kind == ActPull:
+		e.Status = "started" // it goes on beside the passes
+	case a.Kind == ActAttempt && a.Attempt.State == store.AttemptFailed:
+		e.Status = "failed"
+	case a.Kind == ActCreate || a.Kind == ActStart || a.Kind == ActStop:
+		e.Message += fmt.Sprintf(" (%s)", took.Round(time.Millisecond))
+	}
+	e.Message = truncate(e.Message, maxTraceMessage)
+	return e
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
-	"strconv"
-	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/store"
@@ -163,13 +160,19 @@ func (c *Controller) writeRelease(ctx context.Context, w *World, r *store.Releas
 }
 
 func (c *Controller) create(ctx context.Context, w *World, a *Action) error {
+	mounts, err := c.mounts(w.Desired.AppID, a.Release.Spec.Volumes)
+	if err != nil {
+		return err
+	}
 	addr, err := c.store.TakeAddress(ctx, store.AddressRequest{
 		AppID: w.Desired.AppID, Container: c.holder(a.Container), Now: c.now(), Rest: c.addressRest, Acked: w.Ingress.Acked,
 	})
 	if err != nil {
 		return fmt.Errorf("address for container %s: %w", a.Container, err)
 	}
-	_, err = c.rt.Create(ctx, c.containerSpec(w.Desired, a.Release, a.Replica, addr))
+	cs := c.containerSpec(w.Desired, a.Release, a.Replica, addr)
+	cs.Mounts = mounts
+	_, err = c.rt.Create(ctx, cs)
 	if docker.IsConflict(err) {
 		// Made by an earlier pass whose answer was lost, or somebody else's.
 		s, ierr := c.rt.Inspect(ctx, a.Container)
@@ -222,136 +225,4 @@ func (c *Controller) freeAddress(ctx context.Context, app, container string) err
 		return storeError("free the address of "+container, err)
 	}
 	return nil
-}
-
-// containerSpec is the whole container of a replica: nothing of it comes from
-// anywhere but the release.
-func (c *Controller) containerSpec(d *store.DesiredService, r *store.Release, replica int, addr netip.Addr) docker.ContainerSpec {
-	s := &r.Spec
-	labels := map[string]string{}
-	for k, v := range s.Labels {
-		labels[k] = v
-	}
-	for k, v := range map[string]string{
-		docker.LabelInstance: c.instanceID, docker.LabelApp: d.AppID, docker.LabelService: c.service,
-		docker.LabelRelease: r.ID, docker.LabelSpecHash: r.SpecHash, docker.LabelMember: "main",
-		docker.LabelReplica: strconv.Itoa(replica),
-	} {
-		labels[k] = v
-	}
-	cs := docker.ContainerSpec{
-		Name: releaseContainer(r, replica), Image: r.ImageID, Command: s.Command, Labels: labels,
-		Network: docker.NetworkAttachment{
-			Network: NetworkName(c.networkPrefix, d.AppID), Address: addr, Aliases: []string{ServiceAlias(d)},
-		},
-		Resources: docker.Resources{MemoryBytes: s.Resources.MemoryBytes, NanoCPUs: s.Resources.MilliCPU * 1e6},
-		Restart:   docker.RestartNo,
-	}
-	for _, e := range s.Env {
-		cs.Env = append(cs.Env, docker.EnvVar{Name: e.Name, Value: e.Value})
-	}
-	for _, v := range s.Volumes {
-		m := docker.Mount{HostPath: v.HostPath, Path: v.Path, ReadOnly: v.ReadOnly}
-		if v.Name != "" {
-			m.Volume = c.volumeSpec(d.AppID, v.Name).Name
-		}
-		cs.Mounts = append(cs.Mounts, m)
-	}
-	for _, p := range s.Publish {
-		ip := "127.0.0.1"
-		if p.Public {
-			ip = "0.0.0.0"
-		}
-		cs.Ports = append(cs.Ports, docker.PortBinding{HostIP: ip, HostPort: p.HostPort, ContainerPort: p.Port, Protocol: "tcp"})
-	}
-	return cs
-}
-
-// VolumeName is the Docker volume of a volume named in an app: names have no
-// underscore, so no two pairs meet.
-func VolumeName(prefix, appID, volume string) string {
-	return NetworkPrefixOrDefault(prefix) + "_" + appID + "_" + volume
-}
-
-func (c *Controller) volumeSpec(app, volume string) docker.VolumeSpec {
-	return docker.VolumeSpec{Name: VolumeName(c.networkPrefix, app, volume), Labels: map[string]string{
-		docker.LabelInstance: c.instanceID, docker.LabelApp: app, docker.LabelVolume: volume,
-	}}
-}
-
-// patience is how many effects in a row may go wrong, for reasons that could
-// pass, before an attempt is given up.
-const patience = 5
-
-// refused decides whether an action that failed can succeed later. What
-// cannot is remembered, and the next plan ends the attempt with it.
-func (c *Controller) refused(w *World, a Action, err error) error {
-	err = fmt.Errorf("%s %s: %w", a.Kind, a.Container, err)
-	reason := refusal(a.Kind, err)
-	if reason == "" && c.memory.noteResult(c.service, err) >= patience && !docker.IsUnavailable(err) && !errors.Is(err, errStore) {
-		reason = lastingReason(a.Kind)
-	}
-	if reason == "" || w.Attempt == nil || w.Attempt.State.Final() {
-		return err
-	}
-	c.memory.noteFailure(c.service, w.Desired.AttemptID, &Failure{Reason: reason, Detail: explainRefusal(&a, err)})
-	return err
-}
-
-var errNameTaken = errors.New("container name taken")
-
-// refusal is the reason of an error that no repetition helps, or "".
-func refusal(kind ActionKind, err error) Reason {
-	switch {
-	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
-		return ""
-	case errors.Is(err, errNameTaken):
-		return ReasonNameTaken
-	case errors.Is(err, docker.ErrPortInUse):
-		return ReasonPortInUse
-	case errors.Is(err, docker.ErrInvalid):
-		return lastingReason(kind)
-	}
-	return ""
-}
-
-func lastingReason(kind ActionKind) Reason {
-	switch kind {
-	case ActCreate:
-		return ReasonCreateFailed
-	case ActStart:
-		return ReasonStartFailed
-	case ActEnsureNetwork:
-		return ReasonNetworkFailed
-	case ActEnsureVolume:
-		return ReasonVolumeFailed
-	case ActPull, ActWriteRelease, ActSetRestart, ActSetActive, ActStop, ActRemove, ActFreeAddress, ActAttempt, ActNoteRetry:
-	}
-	return ""
-}
-
-const maxTraceMessage = 4 << 10
-
-// traceOf is the row that a person following the deploy reads.
-func (c *Controller) traceOf(w *World, a *Action, err error, took time.Duration) store.TraceEvent {
-	phase, text := describe(a)
-	if phase == "" {
-		return store.TraceEvent{}
-	}
-	e := store.TraceEvent{Service: c.service, Time: c.now(), Phase: phase, Status: "passed", Message: text, Container: a.Container}
-	if w.Attempt != nil {
-		e.AttemptID = w.Attempt.AttemptID
-	}
-	switch {
-	case err != nil:
-		e.Status, e.Message = "failed", err.Error()
-	case a.Kind == ActPull:
-		e.Status = "started" // it goes on beside the passes
-	case a.Kind == ActAttempt && a.Attempt.State == store.AttemptFailed:
-		e.Status = "failed"
-	case a.Kind == ActCreate || a.Kind == ActStart || a.Kind == ActStop:
-		e.Message += fmt.Sprintf(" (%s)", took.Round(time.Millisecond))
-	}
-	e.Message = truncate(e.Message, maxTraceMessage)
-	return e
 }

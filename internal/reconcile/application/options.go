@@ -25,6 +25,7 @@ type deps struct {
 	puller        *Puller
 	networks      *Networks
 	ingress       func() IngressView
+	hostPath      func(path string) (string, error)
 	timing        Timing
 	addressRest   time.Duration
 	planned       func(*World, Plan) // sees every plan; for tests
@@ -44,6 +45,7 @@ func defaultDeps() deps {
 		now:         time.Now,
 		logger:      slog.New(slog.DiscardHandler),
 		ingress:     func() IngressView { return IngressView{} },
+		hostPath:    func(path string) (string, error) { return path, nil },
 		timing:      DefaultTiming(),
 		addressRest: DefaultAddressRest,
 	}
@@ -115,6 +117,13 @@ func WithIngressView(view func() IngressView) Option {
 	return func(c *Controller) { c.ingress = view }
 }
 
+// WithHostPaths sets who looks at a path of the host before it is mounted: it
+// answers with the path that its links lead to, which is what gets mounted, or
+// an error that fails the change. The default mounts every path as it stands.
+func WithHostPaths(resolve func(path string) (string, error)) Option {
+	return func(c *Controller) { c.hostPath = resolve }
+}
+
 // WithProber sets how containers are probed; the default dials them.
 func WithProber(p Prober) Option { return func(c *Controller) { c.prober = p } }
 
@@ -124,7 +133,7 @@ func WithClock(now func() time.Time) Option { return func(c *Controller) { c.now
 // WithLogger sets where passes log; the default discards.
 func WithLogger(l *slog.Logger) Option { return func(c *Controller) { c.logger = l } }
 
-// labels are those that every container of a service carries.
+// ownerLabels are those that every container of a service carries.
 func (c *Controller) ownerLabels() map[string]string {
 	l := map[string]string{docker.LabelService: c.service}
 	if c.instanceID != "" {

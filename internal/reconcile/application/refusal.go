@@ -1,6 +1,7 @@
 package application
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -8,6 +9,62 @@ import (
 
 	"github.com/berth-cloud/berth/internal/docker"
 )
+
+// patience is how many effects in a row may go wrong, for reasons that could
+// pass, before an attempt is given up.
+const patience = 5
+
+// refused decides whether an action that failed can succeed later. What
+// cannot is remembered, and the next plan ends the attempt with it.
+func (c *Controller) refused(w *World, a Action, err error) error {
+	err = fmt.Errorf("%s %s: %w", a.Kind, a.Container, err)
+	reason := refusal(a.Kind, err)
+	if reason == "" && c.memory.noteResult(c.service, err) >= patience && !docker.IsUnavailable(err) && !errors.Is(err, errStore) {
+		reason = lastingReason(a.Kind)
+	}
+	if reason == "" || w.Attempt == nil || w.Attempt.State.Final() {
+		return err
+	}
+	c.memory.noteFailure(c.service, w.Desired.AttemptID, &Failure{Reason: reason, Detail: explainRefusal(&a, err)})
+	return err
+}
+
+var (
+	errNameTaken = errors.New("container name taken")
+	errHostPath  = errors.New("cannot mount host path")
+)
+
+// refusal is the reason of an error that no repetition helps, or "".
+func refusal(kind ActionKind, err error) Reason {
+	switch {
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return ""
+	case errors.Is(err, errNameTaken):
+		return ReasonNameTaken
+	case errors.Is(err, errHostPath):
+		return ReasonHostPathRefused
+	case errors.Is(err, docker.ErrPortInUse):
+		return ReasonPortInUse
+	case errors.Is(err, docker.ErrInvalid):
+		return lastingReason(kind)
+	}
+	return ""
+}
+
+func lastingReason(kind ActionKind) Reason {
+	switch kind {
+	case ActCreate:
+		return ReasonCreateFailed
+	case ActStart:
+		return ReasonStartFailed
+	case ActEnsureNetwork:
+		return ReasonNetworkFailed
+	case ActEnsureVolume:
+		return ReasonVolumeFailed
+	case ActPull, ActWriteRelease, ActSetRestart, ActSetActive, ActStop, ActRemove, ActFreeAddress, ActAttempt, ActNoteRetry:
+	}
+	return ""
+}
 
 // execFailure is how engines word that a container's program could not be run.
 var execFailure = regexp.MustCompile(`exec: "([^"]+)": (.+?)(?:: unknown)?$`)
