@@ -41,7 +41,9 @@ func (c *Controller) execute(ctx context.Context, w *World, actions []Action) (i
 			done += len(batch)
 		}
 	}
-	c.memory.noteResult(c.service, failed)
+	if failed == nil {
+		c.memory.forgetErrors(c.service)
+	}
 	if done > 0 || failed != nil {
 		c.memory.markDirty(c.service)
 	}

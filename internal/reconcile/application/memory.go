@@ -36,7 +36,7 @@ type serviceMemory struct {
 	failure  *Failure
 	failedAt int64 // the attempt that failure belongs to
 	retry    time.Time
-	errors   int  // effects in a row that went wrong
+	errors   int  // passes in a row that an effect ended
 	clean    bool // addresses were compared with containers since the last effect
 }
 
@@ -168,17 +168,19 @@ func (m *Memory) noteRetry(service string, now time.Time) {
 	s.retry, s.failure = at, nil
 }
 
-// noteResult counts effects that went wrong in a row.
-func (m *Memory) noteResult(service string, err error) int {
+// noteError counts passes in a row that an effect ended.
+func (m *Memory) noteError(service string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.of(service)
-	if err == nil {
-		s.errors = 0
-	} else {
-		s.errors++
-	}
+	s.errors++
 	return s.errors
+}
+
+func (m *Memory) forgetErrors(service string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(service).errors = 0
 }
 
 func (m *Memory) takeDirty(service string) bool {

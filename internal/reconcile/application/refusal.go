@@ -10,8 +10,8 @@ import (
 	"github.com/berth-cloud/berth/internal/docker"
 )
 
-// patience is how many effects in a row may go wrong, for reasons that could
-// pass, before an attempt is given up.
+// patience is how many passes in a row an effect may end before its attempt is
+// given up, for reasons that could pass.
 const patience = 5
 
 // refused decides whether an action that failed can succeed later. What
@@ -19,7 +19,7 @@ const patience = 5
 func (c *Controller) refused(w *World, a Action, err error) error {
 	err = fmt.Errorf("%s %s: %w", a.Kind, a.Container, err)
 	reason := refusal(a.Kind, err)
-	if reason == "" && c.memory.noteResult(c.service, err) >= patience && !docker.IsUnavailable(err) && !errors.Is(err, errStore) {
+	if reason == "" && !elsewhere(err) && c.memory.noteError(c.service) >= patience {
 		reason = lastingReason(a.Kind)
 	}
 	if reason == "" || w.Attempt == nil || w.Attempt.State.Final() {
@@ -33,6 +33,12 @@ var (
 	errNameTaken = errors.New("container name taken")
 	errHostPath  = errors.New("cannot mount host path")
 )
+
+// elsewhere reports whether an effect failed for want of what every service
+// needs, or because its pass was called off: which says nothing about it.
+func elsewhere(err error) bool {
+	return docker.IsUnavailable(err) || errors.Is(err, errStore) || errors.Is(err, context.Canceled)
+}
 
 // refusal is the reason of an error that no repetition helps, or "".
 func refusal(kind ActionKind, err error) Reason {

@@ -1,12 +1,15 @@
 package application
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/docker/dockertest"
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 )
@@ -44,6 +47,35 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 			}
 			if strings.HasSuffix(got, ": unknown") && tc.action == start {
 				t.Errorf("the engine's filler is left in %q", got)
+			}
+		})
+	}
+}
+
+// errPasses is a failure of the engine that could be over with the next try.
+var errPasses = errors.New("the engine is out of breath")
+
+func TestAnAttemptIsGivenUpAfterSoManyFailuresInARowAndNotBefore(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault dockertest.Fault
+		want  store.AttemptState
+	}{
+		{"one too few", dockertest.Fault{Times: patience - 1, Err: errPasses}, store.AttemptSucceeded},
+		{"enough", dockertest.Fault{Times: patience, Err: errPasses}, store.AttemptFailed},
+		{"an engine that is away", dockertest.Fault{Times: 3 * patience}, store.AttemptSucceeded},
+		{"passes that were called off", dockertest.Fault{Times: 3 * patience, Err: context.Canceled}, store.AttemptSucceeded},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := startRig(t)
+			r.apply(r.spec("good:1"))
+			r.settle(20, time.Minute)
+			c.fault.Call, c.fault.Kind = dockertest.CallCreate, dockertest.FailBefore
+			r.engine.Script(c.fault)
+			r.apply(r.spec("good:2"))
+			r.settle(60, time.Minute)
+			if a := r.attempt(); a.State != c.want {
+				t.Errorf("attempt %s %s: %s; want %s", a.State, a.Reason, a.Message, c.want)
 			}
 		})
 	}
