@@ -81,6 +81,12 @@ func (c *Controller) Reconcile(ctx context.Context) (reconcile.Result, error) {
 	return res, nil
 }
 
+// forget drops what is remembered of a service that is no longer there.
+func (c *Controller) forget() {
+	c.puller.Drop(c.service)
+	c.memory.forget(c.service)
+}
+
 func result(status reconcile.ConditionStatus, reason Reason, message string) reconcile.Result {
 	return reconcile.Result{Conditions: []reconcile.Condition{{
 		Type: reconcile.ConditionReady, Status: status, Reason: string(reason), Message: message,

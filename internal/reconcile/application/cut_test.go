@@ -193,7 +193,7 @@ func finalizePass(r *rig) (done, wasCut bool) {
 		}
 	}()
 	f := NewDeleteFinalizer(r.store, func(string) (docker.Runtime, error) { return r.engine, nil }, nil,
-		WithInstanceID(rigInstance), WithMemory(r.memory), WithClock(r.clock.Now), WithIngressView(r.plane.view))
+		WithInstanceID(rigInstance), WithMemory(r.memory), WithClock(r.clock.Now), WithIngressView(r.plane.view), WithPuller(r.puller()))
 	res, err := f.Reconcile(context.Background())
 	return err == nil && res.Conditions[0].Reason == string(ReasonNothingToDo), false
 }

@@ -143,7 +143,7 @@ func (f *DeleteFinalizer) settle(ctx context.Context, c *Controller, t *store.Pe
 	if err := f.store.DeletePendingTeardown(ctx, t.Name); err != nil {
 		return storeError("clear the tombstone of "+t.Name, err)
 	}
-	c.memory.forget(t.Name)
+	c.forget()
 	return nil
 }
 

@@ -22,7 +22,7 @@ func (c *Controller) gather(ctx context.Context) (*World, error) {
 	d, err := c.store.GetDesiredService(ctx, c.service)
 	switch {
 	case errors.Is(err, store.ErrServiceNotFound):
-		c.memory.forget(c.service)
+		c.forget()
 		return w, nil
 	case err != nil:
 		return nil, storeError("read service "+c.service, err)
@@ -207,8 +207,8 @@ func (c *Controller) owns(s *docker.ContainerState) bool {
 // about it may have changed. nil: it is gone.
 func (c *Controller) look(ctx context.Context, w *World, s *docker.ContainerState) (*Member, error) {
 	rec := c.memory.record(c.service, s.ID)
-	full := rec.full
-	if full == nil || rec.takeStale() || full.Status != s.Status || !s.Running() {
+	full, due := rec.known(s)
+	if due {
 		var err error
 		if full, err = c.inspect(ctx, s); err != nil || full == nil {
 			rec.markStale()

@@ -128,6 +128,16 @@ func (p *Puller) Forget(service string) {
 	}
 }
 
+// Drop ends the fetch of a service that is no longer there, and forgets it.
+func (p *Puller) Drop(service string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if pl := p.pulls[service]; pl != nil {
+		pl.cancel()
+		delete(p.pulls, service)
+	}
+}
+
 // Close ends all fetches and waits for them.
 func (p *Puller) Close() {
 	p.mu.Lock()

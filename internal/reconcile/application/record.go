@@ -29,12 +29,14 @@ func (r *record) markStale() {
 	r.stale = true
 }
 
-func (r *record) takeStale() bool {
+// known is what the last inspection showed; due says that it does not do for a
+// container listed like this, and that an inspection is about to follow.
+func (r *record) known(listed *docker.ContainerState) (full *docker.ContainerState, due bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	was := r.stale
+	due = r.full == nil || r.stale || r.full.Status != listed.Status || !listed.Running()
 	r.stale = false
-	return was
+	return r.full, due
 }
 
 // observe takes in a fresh inspection: ends since the last one are crashes
