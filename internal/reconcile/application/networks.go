@@ -30,8 +30,12 @@ type Networks struct {
 	// HostRoutes lists the prefixes that the host already reaches some way.
 	HostRoutes func() ([]netip.Prefix, error)
 
-	mu    sync.Mutex
-	known map[string]bool
+	// choosing is held while a network is looked for, made or removed, engine
+	// and store included: two apps must not choose one subnet. Passes of apps
+	// whose network is known do not wait for it.
+	choosing sync.Mutex
+	mu       sync.Mutex
+	known    map[string]bool
 }
 
 // DefaultPool is where app subnets come from unless configured otherwise.
@@ -42,10 +46,13 @@ const subnetBits = 24
 
 // Ensure makes the app's network stand and returns its name.
 func (n *Networks) Ensure(ctx context.Context, app string) (string, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	name := NetworkName(n.Prefix, app)
-	if n.known[app] {
+	if n.knows(app) {
+		return name, nil
+	}
+	n.choosing.Lock()
+	defer n.choosing.Unlock()
+	if n.knows(app) { // meanwhile
 		return name, nil
 	}
 	all, err := n.Runtime.ListNetworks(ctx, nil)
@@ -71,7 +78,15 @@ func (n *Networks) Invalidate(app string) {
 	delete(n.known, app)
 }
 
+func (n *Networks) knows(app string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.known[app]
+}
+
 func (n *Networks) remember(app string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	if n.known == nil {
 		n.known = map[string]bool{}
 	}
@@ -180,9 +195,9 @@ func (n *Networks) taken(ctx context.Context, app string, all []docker.NetworkDe
 // Remove deletes the app's network if it is ours and nothing is attached, and
 // forgets its subnet.
 func (n *Networks) Remove(ctx context.Context, app string) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.known, app)
+	n.choosing.Lock()
+	defer n.choosing.Unlock()
+	n.Invalidate(app)
 	nets, err := n.Runtime.ListNetworks(ctx, n.labels(app))
 	if err != nil {
 		return fmt.Errorf("list networks of app %s: %w", app, err)

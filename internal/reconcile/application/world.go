@@ -180,8 +180,7 @@ func sameContent(a, b *store.Release) bool {
 	return a != nil && b != nil && a.SpecHash == b.SpecHash && releaseContainer(a, 0) == releaseContainer(b, 0)
 }
 
-// nameHeld reports whether a container of that name stands that is not the
-// group looked for, so that the name must become free first.
+// nameHeld reports whether a container of ours has that name.
 func (w *World) nameHeld(name string) bool {
 	for i := range w.Groups {
 		for j := range w.Groups[i].Members {
