@@ -8,8 +8,8 @@ import (
 	"io"
 	"log/slog"
 	"net/netip"
-	"strings"
 
+	"github.com/berth-cloud/berth/internal/flaglist"
 	"github.com/berth-cloud/berth/internal/ingress/process"
 )
 
@@ -39,9 +39,10 @@ func ingressFlags(args []string, stderr io.Writer) (process.Options, slog.Level,
 	f := flag.NewFlagSet("berth-node ingress", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&o.Dir, "dir", "", "`directory` for the stored routes and the lock (required)")
-	http := f.String("http", "", "`addresses` to serve HTTP on, separated by commas (required), :80 for example")
+	f.Var((*flaglist.List)(&o.HTTP), "http", "`addresses` to serve HTTP on, separated by commas (required), :80 for example")
 	f.StringVar(&o.Control, "control", "", "`path` of the Unix socket for the control plane (required)")
-	proxies := f.String("trusted-proxies", "", "`CIDRs` of proxies in front whose X-Forwarded-* and X-Request-Id are believed")
+	var proxies []string
+	f.Var((*flaglist.List)(&proxies), "trusted-proxies", "`CIDRs` of proxies in front whose X-Forwarded-* and X-Request-Id are believed")
 	f.BoolVar(&o.TakeOver, "take-over", false, "have a data plane that runs already hand over its sockets and drain")
 	f.DurationVar(&o.StopTimeout, "stop-timeout", process.DefaultStopTimeout, "how long requests may go on after SIGTERM or a takeover")
 	f.TextVar(&level, "log-level", slog.LevelInfo, "debug, info, warn or error")
@@ -51,30 +52,22 @@ func ingressFlags(args []string, stderr io.Writer) (process.Options, slog.Level,
 	if f.NArg() > 0 {
 		return o, level, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
-	for name, value := range map[string]string{"dir": o.Dir, "http": *http, "control": o.Control} {
-		if value == "" {
-			return o, level, fmt.Errorf("--%s is required", name)
-		}
+	switch {
+	case o.Dir == "":
+		return o, level, errors.New("--dir is required")
+	case len(o.HTTP) == 0:
+		return o, level, errors.New("--http is required")
+	case o.Control == "":
+		return o, level, errors.New("--control is required")
 	}
-	o.HTTP = splitList(*http)
 	var err error
-	o.Proxy.TrustedProxies, err = parsePrefixes(*proxies)
+	o.Proxy.TrustedProxies, err = parsePrefixes(proxies)
 	return o, level, err
 }
 
-func splitList(s string) []string {
-	var out []string
-	for part := range strings.SplitSeq(s, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			out = append(out, part)
-		}
-	}
-	return out
-}
-
-func parsePrefixes(s string) ([]netip.Prefix, error) {
+func parsePrefixes(list []string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
-	for _, part := range splitList(s) {
+	for _, part := range list {
 		if p, err := netip.ParsePrefix(part); err == nil {
 			out = append(out, p.Masked())
 			continue

@@ -42,7 +42,7 @@ func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestTrustedProxiesAreAddressesOrNetworks(t *testing.T) {
-	got, err := parsePrefixes("10.1.2.3/8, 192.0.2.7,::1")
+	got, err := parsePrefixes([]string{"10.1.2.3/8", "192.0.2.7", "::1"})
 	if err != nil || len(got) != 3 || got[0].String() != "10.0.0.0/8" || got[1].String() != "192.0.2.7/32" || got[2].String() != "::1/128" {
 		t.Errorf("%v, %v", got, err)
 	}

@@ -11,10 +11,10 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/berth-cloud/berth/internal/daemon"
+	"github.com/berth-cloud/berth/internal/flaglist"
 )
 
 // Set by the linker.
@@ -90,9 +90,9 @@ func serverFlags(args []string, stderr io.Writer) (daemon.Config, slog.Level, er
 	f.BoolVar(&cfg.ExternalIngress, "external-ingress", false, "the data plane is run by something else, on DATA-DIR/ingress/control.sock; never start one")
 	f.StringVar(&cfg.NetworkPrefix, "network-prefix", "", "first part of network and volume `names`, berth when empty")
 	f.IntVar(&cfg.Workers, "workers", cfg.Workers, "`number` of services worked on at once")
-	http := f.String("ingress-http", strings.Join(cfg.IngressHTTP, ","), "`addresses` the data plane serves HTTP on, separated by commas")
+	f.Var((*flaglist.List)(&cfg.IngressHTTP), "ingress-http", "`addresses` the data plane serves HTTP on, separated by commas")
 	pool := f.String("network-pool", cfg.Pool.String(), "IPv4 `prefix` that app networks are cut from, a /24 each")
-	paths := f.String("allow-host-paths", "", "host `paths` that apps may mount, separated by commas")
+	f.Var((*flaglist.List)(&cfg.AllowHostPaths), "allow-host-paths", "host `paths` that apps may mount, separated by commas")
 	f.TextVar(&level, "log-level", slog.LevelInfo, "debug, info, warn or error")
 	if err := f.Parse(args); err != nil {
 		return cfg, level, err
@@ -100,20 +100,9 @@ func serverFlags(args []string, stderr io.Writer) (daemon.Config, slog.Level, er
 	if f.NArg() > 0 {
 		return cfg, level, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
-	cfg.IngressHTTP, cfg.AllowHostPaths = list(*http), list(*paths)
 	var err error
 	if cfg.Pool, err = netip.ParsePrefix(*pool); err != nil {
 		return cfg, level, fmt.Errorf("--network-pool: %q is not a prefix such as 10.210.0.0/16", *pool)
 	}
 	return cfg, level, nil
-}
-
-func list(s string) []string {
-	var out []string
-	for part := range strings.SplitSeq(s, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			out = append(out, part)
-		}
-	}
-	return out
 }

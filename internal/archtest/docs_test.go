@@ -141,7 +141,7 @@ func TestDaemonFlagsInTheDocumentationExist(t *testing.T) {
 	} {
 		var declared []string
 		for _, source := range sources {
-			for _, m := range regexp.MustCompile(`f\.\w+\((?:&[\w.]+, )?"([a-z-]+)"`).FindAllStringSubmatch(string(files[source]), -1) {
+			for _, m := range regexp.MustCompile(`f\.\w+\((?:[^"\n]+, )?"([a-z-]+)"`).FindAllStringSubmatch(string(files[source]), -1) {
 				declared = append(declared, m[1])
 			}
 		}
