@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -70,7 +69,7 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 	defer plane.Close()
 	d.wire(plane)
 	defer d.puller.Close()
-	listener, err := listenUnix(cfg.Socket)
+	listener, err := listenUnix(ctx, cfg.Socket)
 	if err != nil {
 		return err
 	}
@@ -203,24 +202,4 @@ func (d *daemon) prune(ctx context.Context) error {
 			}
 		}
 	}
-}
-
-// listenUnix opens the API's socket for its owner alone. The store's lock is
-// held by now, so a socket that is there was left behind.
-func listenUnix(path string) (net.Listener, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, err
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("remove the old socket %s: %w", path, err)
-	}
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "unix", path)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", path, err)
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		_ = l.Close()
-		return nil, err
-	}
-	return l, nil
 }

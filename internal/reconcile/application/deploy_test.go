@@ -2,6 +2,7 @@ package application
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +134,51 @@ func TestAServiceWithAVolumeHandsOverAndNeverHasTwoWriters(t *testing.T) {
 	}
 }
 
+// An engine killed in the middle of a start may never start that container again.
+func TestAContainerTheEngineLostTrackOfIsMadeAnew(t *testing.T) {
+	volume := func(s *spec.Service) {
+		s.Volumes = []spec.Volume{{Name: "data", Path: "/data"}}
+		s.Strategy = spec.Recreate
+	}
+	for name, change := range map[string]func(*spec.Service){
+		"beside the old one":   func(*spec.Service) {},
+		"in place of it":       volume,
+		"one of three members": func(s *spec.Service) { s.Replicas = 3 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := startRig(t)
+			r.apply(r.spec("good:1", change))
+			r.settle(20, time.Minute)
+			old := r.running()
+			r.engine.Script(dockertest.Fault{Call: dockertest.CallStart, Kind: dockertest.Wedge, Nth: len(old)})
+			r.apply(r.spec("good:2", change))
+			r.settle(40, time.Minute)
+			if a := r.attempt(); a.State != store.AttemptSucceeded {
+				t.Errorf("attempt %s %s: %s", a.State, a.Reason, a.Message)
+			}
+			if got := r.running(); len(got) != len(old) || slices.Contains(got, old[0]) {
+				t.Errorf("running %v, want as many as of %v and none of them", got, old)
+			}
+			if o := r.engine.WritersOverlap(); len(o) > 0 {
+				t.Errorf("two writers: %+v", o)
+			}
+		})
+	}
+}
+
+func TestAServingContainerTheEngineLostTrackOfIsMadeAnew(t *testing.T) {
+	r := startRig(t)
+	r.apply(r.spec("good:1"))
+	r.settle(20, time.Minute)
+	name := r.running()[0]
+	r.engine.Kill(name, 1, false)
+	r.engine.Script(dockertest.Fault{Call: dockertest.CallStart, Kind: dockertest.Wedge})
+	r.settle(40, time.Minute)
+	if got := r.running(); len(got) != 1 || got[0] != name {
+		t.Errorf("running %v, want %s again; %+v", got, name, r.ready())
+	}
+}
+
 func TestAChangeInTheMiddleOfAHandOverDoesNotStartASecondWriter(t *testing.T) {
 	volume := func(s *spec.Service) {
 		s.Volumes = []spec.Volume{{Name: "data", Path: "/data"}}
@@ -257,5 +303,24 @@ func TestTheReleaseBeforeIsHeldAndComesBackWithoutAStart(t *testing.T) {
 	r.settle(20, 2*time.Minute)
 	if got := r.running(); len(got) != 1 {
 		t.Errorf("%v runs after the hold", got)
+	}
+}
+
+func TestAnAttemptEndsWhenTheDataPlaneStaysAwayAndTrafficMovesWhenItIsBack(t *testing.T) {
+	r := startRig(t)
+	r.plane.down = true
+	r.apply(r.spec("good:1"))
+	r.passFor(3 * time.Minute)
+	a := r.attempt()
+	if a.State != store.AttemptFailed || a.Reason != string(ReasonCutoverTimeout) || !strings.Contains(a.Message, "berth doctor") {
+		t.Fatalf("attempt %s %s: %s", a.State, a.Reason, a.Message)
+	}
+	if got := r.running(); len(got) != 1 {
+		t.Fatalf("running %v: the new container should stay", got)
+	}
+	r.plane.down = false
+	r.passFor(20 * time.Second)
+	if got := r.ready(); got.Reason != string(ReasonDeployed) {
+		t.Fatalf("with the data plane back: %+v", got)
 	}
 }

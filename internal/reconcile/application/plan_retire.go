@@ -126,7 +126,7 @@ func (p *planner) report(goal *store.Release, ready int) {
 	done := ready == want && len(w.Active.Targets) == want && !p.changesTraffic()
 	switch {
 	case p.plan.Condition.Reason != "":
-	case p.attemptFailed():
+	case p.attemptFailed() && !(done && w.Release != nil && w.Release.ID == goal.ID):
 		p.serveOn(ready)
 	case ready == 0:
 		p.condition(reconcile.False, p.whyNone(goal), p.explainNone(goal))
@@ -136,6 +136,7 @@ func (p *planner) report(goal *store.Release, ready int) {
 		p.condition(reconcile.True, ReasonDegraded, fmt.Sprintf("%d of %d replicas serve", ready, want))
 	case done && !w.acknowledged():
 		p.recheck()
+		p.giveUpCutover()
 		p.condition(reconcile.True, ReasonCutoverPending, "the data plane has not taken the new routes yet")
 	default:
 		p.condition(reconcile.True, ReasonDeployed, fmt.Sprintf("release %s serves on %d of %d replicas", goal.ID, ready, want))
@@ -143,6 +144,20 @@ func (p *planner) report(goal *store.Release, ready int) {
 	if done && w.acknowledged() && w.Release != nil && goal.ID == w.Release.ID {
 		p.settle(store.AttemptSucceeded, ReasonDeployed, fmt.Sprintf("release %s serves on %s", goal.ID, replicas(want)))
 	}
+}
+
+// giveUpCutover ends an attempt whose routes the data plane does not take.
+func (p *planner) giveUpCutover() {
+	since := p.w.Active.Since
+	if p.w.AttemptAt.After(since) {
+		since = p.w.AttemptAt
+	}
+	if p.w.Now.Sub(since) < p.w.Timing.CutoverTimeout {
+		return
+	}
+	p.settle(store.AttemptFailed, ReasonCutoverTimeout, fmt.Sprintf(
+		"the new containers are ready, but the data plane did not take their routes within %s; `berth doctor` says what is wrong with it, and traffic moves as soon as it answers",
+		p.w.Timing.CutoverTimeout))
 }
 
 // creates reports whether this plan makes a container of that name.

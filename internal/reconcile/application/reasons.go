@@ -44,6 +44,7 @@ const (
 	ReasonHostPathRefused  Reason = "HostPathRefused"
 	ReasonNetworkFailed    Reason = "NetworkFailed"
 	ReasonVolumeFailed     Reason = "VolumeFailed"
+	ReasonCutoverTimeout   Reason = "CutoverTimeout"
 	ReasonReadinessFailed  Reason = "ReadinessFailed"
 	ReasonExited           Reason = "ExitedDuringReadiness"
 	ReasonOOMKilled        Reason = "OOMKilledDuringReadiness"

@@ -140,6 +140,9 @@ type Timing struct {
 	DrainSlack time.Duration
 	// StopGrace is the grace of containers whose service says nothing.
 	StopGrace time.Duration
+	// CutoverTimeout is how long the data plane may take to take new routes
+	// before the attempt is over; the routes stay wanted.
+	CutoverTimeout time.Duration
 	// Recheck is the longest wait for something that should wake us.
 	Recheck time.Duration
 }
@@ -147,12 +150,13 @@ type Timing struct {
 // DefaultTiming is used where nothing else is said.
 func DefaultTiming() Timing {
 	return Timing{
-		StartupWatch: 3 * time.Second,
-		CrashLimit:   3,
-		CrashWindow:  time.Minute,
-		DrainSlack:   5 * time.Second,
-		StopGrace:    spec.DefaultStopGrace,
-		Recheck:      10 * time.Second,
+		StartupWatch:   3 * time.Second,
+		CrashLimit:     3,
+		CrashWindow:    time.Minute,
+		DrainSlack:     5 * time.Second,
+		StopGrace:      spec.DefaultStopGrace,
+		CutoverTimeout: 2 * time.Minute,
+		Recheck:        10 * time.Second,
 	}
 }
 

@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// errSocketTaken: somebody answers on the API's socket.
+var errSocketTaken = errors.New("another daemon serves on this socket")
+
+const socketDialTimeout = time.Second
+
+// listenUnix opens the API's socket for its owner alone. A socket that nobody
+// answers on was left behind and is replaced; one that somebody serves on is
+// never taken away from them, whatever data directory they use.
+func listenUnix(ctx context.Context, path string) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	d := net.Dialer{Timeout: socketDialTimeout}
+	if conn, err := d.DialContext(ctx, "unix", path); err == nil {
+		_ = conn.Close() // the connection was the question
+		return nil, fmt.Errorf("%s: %w; stop it, or give this one another --socket", path, errSocketTaken)
+	}
+	if err := removeSocket(path); err != nil {
+		return nil, err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// removeSocket removes a socket and nothing else.
+func removeSocket(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != os.ModeSocket:
+		return fmt.Errorf("%s is not a socket; remove it, or give another --socket", path)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove the old socket %s: %w", path, err)
+	}
+	return nil
+}
