@@ -165,7 +165,7 @@ func (s *Server) serviceStatus(ctx context.Context, short string, svc serviceSta
 	out := wire.ServiceStatus{
 		Service: short, Name: d.Name, Image: d.Image, Replicas: d.Replicas, Strategy: string(d.Spec.Strategy),
 		Port: d.Spec.Port, URLs: urls(&d.Spec, s.deps.Listeners()), Generation: d.Generation,
-		Pinned: versionOf(d.ReleaseID), Active: wireActive(svc.active, svc.release),
+		Pinned: store.VersionOf(d.ReleaseID), Active: wireActive(svc.active, svc.release),
 		Conditions: wireConditions(conditions), State: summary(svc, ready(conditions)),
 	}
 	for _, v := range d.Spec.Volumes {

@@ -25,15 +25,15 @@ func wireAttempt(a store.Attempt) wire.Attempt {
 
 func wireAttemptService(app string, s store.AttemptService) wire.AttemptService {
 	return wire.AttemptService{
-		Service: shortName(app, s.Service), Name: s.Service, Action: wire.Action(s.Action),
+		Service: spec.ShortName(app, s.Service), Name: s.Service, Action: wire.Action(s.Action),
 		State: wire.AttemptState(s.State), Reason: s.Reason, Message: s.Message,
-		Release: versionOf(s.ReleaseID), UpdatedAt: s.UpdatedAt, DeadlineAt: s.DeadlineAt,
+		Release: store.VersionOf(s.ReleaseID), UpdatedAt: s.UpdatedAt, DeadlineAt: s.DeadlineAt,
 	}
 }
 
 func wireTrace(app string, e store.TraceEvent) wire.TraceEvent {
 	return wire.TraceEvent{
-		ID: e.ID, Attempt: e.AttemptID, Service: shortName(app, e.Service), Time: e.Time,
+		ID: e.ID, Attempt: e.AttemptID, Service: spec.ShortName(app, e.Service), Time: e.Time,
 		Phase: e.Phase, Status: e.Status, Message: e.Message, Container: e.Container,
 	}
 }
@@ -61,8 +61,8 @@ func wireActive(a *store.ActiveRelease, r *store.Release) *wire.ActiveRelease {
 		return nil
 	}
 	out := &wire.ActiveRelease{
-		Release: versionOf(a.ReleaseID), ID: a.ReleaseID, Since: a.Since, Targets: []wire.Target{},
-		Previous: versionOf(a.PreviousID), HeldUntil: a.HeldUntil,
+		Release: store.VersionOf(a.ReleaseID), ID: a.ReleaseID, Since: a.Since, Targets: []wire.Target{},
+		Previous: store.VersionOf(a.PreviousID), HeldUntil: a.HeldUntil,
 	}
 	if r != nil {
 		out.Image, out.Resolved = r.Image, r.Resolved
@@ -79,21 +79,12 @@ func wireActive(a *store.ActiveRelease, r *store.Release) *wire.ActiveRelease {
 
 func wireTombstone(t store.PendingTeardown) wire.Tombstone {
 	return wire.Tombstone{
-		Service: shortName(t.AppID, t.Name), Name: t.Name, CreatedAt: t.CreatedAt,
+		Service: spec.ShortName(t.AppID, t.Name), Name: t.Name, CreatedAt: t.CreatedAt,
 		Failures: t.Failures, LastCause: t.LastCause,
 	}
 }
 
 func version(n int64) string { return fmt.Sprintf("v%d", n) }
-
-// versionOf is the version in a release's id, service + "-v" + number.
-func versionOf(id string) string {
-	i := strings.LastIndex(id, "-v")
-	if i < 0 {
-		return id
-	}
-	return id[i+1:]
-}
 
 // urls are where people reach a service: each of its domains at the data
 // plane's first plain listener, or as plain http without one.

@@ -227,11 +227,11 @@ func pinnedImage(ref string) bool { return strings.Contains(ref, "@sha256:") }
 func wantedRelease(s serviceState) string {
 	switch {
 	case s.desired.ReleaseID != "":
-		return versionOf(s.desired.ReleaseID)
+		return store.VersionOf(s.desired.ReleaseID)
 	case s.last != nil && s.last.State != store.AttemptSucceeded:
-		return cmp.Or(versionOf(s.last.ReleaseID), "none")
+		return cmp.Or(store.VersionOf(s.last.ReleaseID), "none")
 	case s.active != nil:
-		return versionOf(s.active.ReleaseID)
+		return store.VersionOf(s.active.ReleaseID)
 	}
 	return "none"
 }

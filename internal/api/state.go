@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/spec"
@@ -56,7 +55,7 @@ func (s *Server) readApp(ctx context.Context, name string) (*appState, error) {
 		if err := s.readActive(ctx, &svc); err != nil {
 			return nil, err
 		}
-		st.services[shortName(name, d.Name)] = svc
+		st.services[spec.ShortName(name, d.Name)] = svc
 	}
 	newest, err := s.deps.Store.ListAttempts(ctx, name, 1)
 	if err != nil {
@@ -171,6 +170,3 @@ func ready(conditions []reconcile.Condition) *reconcile.Condition {
 	}
 	return nil
 }
-
-// shortName is a service's name in its app.
-func shortName(app, full string) string { return strings.TrimPrefix(full, app+"-") }

@@ -2,11 +2,11 @@ package applogs
 
 import (
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 	"github.com/berth-cloud/berth/internal/wire"
 )
@@ -30,25 +30,14 @@ func (o origin) entry(l docker.LogLine) wire.LogEntry {
 func originOf(app, name string, labels map[string]string) origin {
 	replica, _ := strconv.Atoi(labels[docker.LabelReplica]) // 0 for a label that is none
 	return origin{
-		container: name, service: shortName(app, labels[docker.LabelService]),
-		release: versionOf(labels[docker.LabelRelease]), replica: replica,
+		container: name, service: spec.ShortName(app, labels[docker.LabelService]),
+		release: store.VersionOf(labels[docker.LabelRelease]), replica: replica,
 	}
 }
 
 // keptOrigin is where the lines of a kept log come from.
 func keptOrigin(app string, k store.KeptLog) origin {
-	return origin{container: k.Container, service: shortName(app, k.Service), release: versionOf(k.ReleaseID), replica: k.Replica}
-}
-
-func shortName(app, service string) string { return strings.TrimPrefix(service, app+"-") }
-
-// versionOf is the version in a release's id, service + "-v" + number.
-func versionOf(id string) string {
-	i := strings.LastIndex(id, "-v")
-	if i < 0 {
-		return ""
-	}
-	return id[i+1:]
+	return origin{container: k.Container, service: spec.ShortName(app, k.Service), release: store.VersionOf(k.ReleaseID), replica: k.Replica}
 }
 
 // seen remembers the time of the last line delivered of each container, by

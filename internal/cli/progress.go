@@ -33,12 +33,12 @@ type progress struct {
 const liveEvery = 200 * time.Millisecond
 
 // slowPhases are announced when they begin where there is no live line.
-var slowPhases = map[string]bool{"pull": true, "probe": true, "drain": true, "stable": true}
+var slowPhases = map[string]bool{"pull": true, "probe": true, "drain": true}
 
 // after is what goes on once a step has passed, for the live line.
 var after = map[string]string{
 	"pull": "pulling", "resolve": "creating", "create": "starting", "start": "waiting until it is ready",
-	"probe": "waiting until it is ready", "ready": "waiting until it is stable", "stable": "switching over", "cutover": "switching over",
+	"probe": "waiting until it is ready", "cutover": "switching over",
 }
 
 func newProgress(a *app, at wire.Attempt) *progress {

@@ -19,6 +19,9 @@ var nameForm = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 // FullName is the name of a service among those of all apps.
 func FullName(app, service string) string { return app + "-" + service }
 
+// ShortName is the name of a service in its app; it undoes [FullName].
+func ShortName(app, full string) string { return strings.TrimPrefix(full, app+"-") }
+
 // CheckName says whether an app, a service or a volume may have a name.
 func CheckName(name string) error {
 	switch {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/berth-cloud/berth/internal/spec"
@@ -54,6 +55,16 @@ type Release struct {
 	Nonce     string
 	AttemptID int64
 	CreatedAt time.Time
+}
+
+// VersionOf is the version in a release's id as people write it, "v3"; "" when
+// the id has none.
+func VersionOf(releaseID string) string {
+	i := strings.LastIndex(releaseID, "-v")
+	if i < 0 {
+		return ""
+	}
+	return releaseID[i+1:]
 }
 
 // AttemptState is where an attempt, or one service of it, is.
@@ -157,8 +168,10 @@ type TraceEvent struct {
 	AttemptID int64 // 0: not part of an attempt
 	Service   string
 	Time      time.Time
-	Phase     string // "resolve", "create", "start", "probe", "cutover", "drain", "stop", "remove", "done" …
-	Status    string // "started", "passed", "failed", "info"
+	// Phase is "pull", "resolve", "create", "start", "probe", "hold", "cutover",
+	// "drain", "restart", "stop" or "remove", and last "done" or "failed".
+	Phase     string
+	Status    string // "started", "passed" or "failed"
 	Message   string
 	Container string
 }
@@ -190,9 +203,6 @@ type PendingTeardown struct {
 	Failures  int
 	LastCause string
 }
-
-// Node is a machine with an engine; "" is this one.
-type Node struct{ ID, Name string }
 
 // KeptLog is the end of the log of a container that was removed.
 type KeptLog struct {

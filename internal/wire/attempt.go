@@ -49,8 +49,8 @@ type TraceEvent struct {
 	Attempt   int64     `json:"attempt,omitempty"`
 	Service   string    `json:"service" doc:"Short name."`
 	Time      time.Time `json:"time"`
-	Phase     string    `json:"phase" doc:"resolve, pull, create, start, probe, ready, stable, cutover, drain, stop, remove, done or failed."`
-	Status    string    `json:"status,omitempty" doc:"started, passed, failed or info."`
+	Phase     string    `json:"phase" doc:"pull, resolve, create, start, probe, hold, cutover, drain, restart, stop, remove, done or failed."`
+	Status    string    `json:"status,omitempty" doc:"started, passed or failed."`
 	Message   string    `json:"message,omitempty"`
 	Container string    `json:"container,omitempty"`
 }

@@ -195,7 +195,7 @@ func (r *rollout) replace(ctx context.Context) error {
 	r.part.ReleaseID = release.ID
 	for _, s := range [][3]string{
 		{"resolve", "passed", release.Resolved}, {"create", "passed", ""}, {"start", "passed", ""},
-		{"probe", "started", ""}, {"ready", "passed", ""}, {"cutover", "passed", ""}, {"done", "passed", ""},
+		{"probe", "started", ""}, {"cutover", "passed", ""}, {"drain", "started", ""}, {"done", "passed", ""},
 	} {
 		if err := r.step(ctx, s[0], s[1], s[2]); err != nil {
 			return err
