@@ -21,6 +21,9 @@ var (
 	ErrSubnetOverlap = errors.New("subnet overlaps")
 	// ErrUnavailable: the engine did not answer.
 	ErrUnavailable = errors.New("docker engine unavailable")
+	// ErrWedged: the engine lost track of a container while it started it, by a
+	// crash of its own. It can never be started; it has to be removed.
+	ErrWedged = errors.New("the engine lost track of the container and cannot start it any more")
 	// ErrInvalid: the engine refused the request as malformed.
 	ErrInvalid = errors.New("invalid request")
 )

@@ -26,7 +26,8 @@ type Runtime interface {
 	// Start starts a created or exited container. Starting a running one
 	// succeeds. A published port that is taken is ErrPortInUse, an address
 	// taken by another container ErrAddressInUse, a missing network
-	// ErrNotFound, a program that cannot be executed ErrInvalid.
+	// ErrNotFound, a program that cannot be executed ErrInvalid. A container
+	// whose start an engine crashed in may answer ErrWedged from then on.
 	Start(ctx context.Context, container string) error
 	// Stop asks the container to end with its stop signal and kills it after
 	// grace (rounded up to whole seconds). Stopping a stopped one succeeds.

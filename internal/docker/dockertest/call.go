@@ -116,6 +116,9 @@ func (e *Engine) locked(ctx context.Context, name Call, object string, effect fu
 		err = effect(f)
 	} else {
 		err = e.inject(ctx, f, func() error { return effect(f) })
+		if f.Kind == Wedge && name == CallStart {
+			e.wedge(object)
+		}
 		err = fmt.Errorf("%s %s: %w", name, object, err)
 	}
 	if name.Mutates() {

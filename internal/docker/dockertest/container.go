@@ -23,6 +23,7 @@ type container struct {
 	resources     docker.Resources
 	stoppedByUser bool
 	stopping      bool
+	wedged        bool // no start succeeds any more
 
 	ranOn    string   // id of the network it last ran on
 	net      *network // while it runs

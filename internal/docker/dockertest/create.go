@@ -147,10 +147,19 @@ func (e *Engine) Start(ctx context.Context, ref string) error {
 		if c.active() || f.lies() {
 			return nil
 		}
+		if c.wedged {
+			return docker.ErrWedged
+		}
 		c.stoppedByUser = false
 		c.restarts, c.backoff = 0, 0
 		return e.startProcess(c, ByCall)
 	})
+}
+
+func (e *Engine) wedge(ref string) {
+	if c, err := e.find(ref); err == nil && !c.active() {
+		c.wedged = true
+	}
 }
 
 // Stop implements docker.Runtime. On a virtual clock it moves the clock to the

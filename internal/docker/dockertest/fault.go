@@ -14,6 +14,9 @@ const (
 	// Hang: the call answers nothing until its context is done. On a virtual
 	// clock it returns context.DeadlineExceeded at once.
 	Hang FaultKind = "hang"
+	// Wedge: a start fails as if the engine had crashed in it, and the container
+	// answers every later one with docker.ErrWedged. Other calls fail before.
+	Wedge FaultKind = "wedge"
 	// LieOnce: the call succeeds and says what is not so. A call that changes
 	// something did nothing; a query answers as [Lie] says.
 	LieOnce FaultKind = "lie-once"

@@ -41,6 +41,8 @@ func refuse(w http.ResponseWriter, status int, message string) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"message": message})
 }
 
+const leftID = "3c6072d6a82f04808360374e54f518f495589ee10edd89dc18899ac53ace02cb"
+
 func TestTheEnginesWordsBecomeSentinels(t *testing.T) {
 	for _, tc := range []struct {
 		status  int
@@ -63,6 +65,9 @@ func TestTheEnginesWordsBecomeSentinels(t *testing.T) {
 		{403, "error while removing network: network x id y has active endpoints", docker.ErrConflict},
 		{409, "Conflict. The container name \"/x\" is already in use by container \"y\"", docker.ErrConflict},
 		{409, "remove x: volume is in use - [y]", docker.ErrConflict},
+		{409, "task " + leftID + ": already exists", docker.ErrWedged},
+		{409, "container \"" + leftID + "\": already exists", docker.ErrWedged},
+		{500, "OCI runtime create failed: container with id exists: container with given id already exists: unknown", docker.ErrWedged},
 		{400, "invalid reference format", docker.ErrInvalid},
 		{503, "starting up", docker.ErrUnavailable},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -42,10 +43,18 @@ func (c *Client) Start(ctx context.Context, name string) error {
 		return c.fail(what, err)
 	}
 	if _, err := c.cli.ContainerStart(ctx, name, client.ContainerStartOptions{}); err != nil {
+		if leftTask.MatchString(err.Error()) {
+			return &failure{what: what, sentinel: docker.ErrWedged, cause: err}
+		}
 		return c.fail(what, err)
 	}
 	return nil
 }
+
+// leftTask is how engines word that containerd still has what they know nothing
+// of any more: they were killed between having it made and noting it down.
+// Engines from version 24 on clean up by themselves.
+var leftTask = regexp.MustCompile(`(?:task|container) "?[0-9a-f]{64}"?: already exists|container with (?:given )?id already exists`)
 
 // Stop implements docker.Runtime.
 func (c *Client) Stop(ctx context.Context, name string, grace time.Duration) error {

@@ -199,6 +199,14 @@ func (c *Controller) start(ctx context.Context, w *World, a *Action) error {
 	if m := w.member(a.Container); m != nil {
 		c.memory.record(c.service, m.ID).noteStarted()
 	}
+	if errors.Is(err, docker.ErrWedged) {
+		// The name follows from what it is made of, so nothing else could be
+		// started in its place while it is there.
+		if rerr := c.remove(ctx, w, a); rerr != nil {
+			return errors.Join(err, rerr)
+		}
+		return fmt.Errorf("%w; it is removed and made anew", err)
+	}
 	return err
 }
 

@@ -191,7 +191,7 @@ func (m *model) restart() {
 
 func (m *model) fault() {
 	f := dockertest.Fault{
-		Kind:     rapid.SampledFrom([]dockertest.FaultKind{dockertest.FailBefore, dockertest.FailAfter, dockertest.Hang, dockertest.LieOnce}).Draw(m.rt, "kind"),
+		Kind:     rapid.SampledFrom([]dockertest.FaultKind{dockertest.FailBefore, dockertest.FailAfter, dockertest.Hang, dockertest.LieOnce, dockertest.Wedge}).Draw(m.rt, "kind"),
 		Nth:      rapid.IntRange(1, 6).Draw(m.rt, "nth"),
 		Mutating: rapid.Bool().Draw(m.rt, "mutating"),
 		Effect:   rapid.Bool().Draw(m.rt, "effect"),
