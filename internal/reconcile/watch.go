@@ -12,14 +12,19 @@ import (
 // and emit with the key of each event. Neither blocks.
 type Subscribe func(ctx context.Context, ready func(), emit func(Key)) error
 
+// watchCeiling bounds the wait for a next subscription, and is how long one must
+// live to count as a success. A try costs next to nothing, and until one succeeds
+// a container that ended together with the engine stays down.
+const watchCeiling = 2 * time.Second
+
 var errStreamEnded = errors.New("the stream ended")
 
 // Watch keeps a subscription alive until ctx ends. Each event is a
 // [Engine.Kick]. Whenever the subscription was established, also for the first
 // time, resync is called, as events may have been missed before: subscribe
 // first, then list. nil means [Engine.Resync]. A subscription that ends, with or
-// without an error, is made again after a wait as Config.Backoff says, which
-// starts anew once a subscription has lived for Backoff.Ceiling.
+// without an error, is made again after a wait as Config.Backoff says, of two
+// seconds at most, which starts anew once a subscription has lived for as long.
 //
 // name says in the log what is watched. Watch returns when ctx has ended and
 // subscribe has returned.
@@ -32,11 +37,13 @@ func (e *Engine) Watch(ctx context.Context, name string, subscribe Subscribe, re
 		if ctx.Err() != nil {
 			return
 		}
-		if lived >= e.cfg.Backoff.Ceiling {
+		if lived >= watchCeiling {
 			failures = 1
 		}
-		wait := e.cfg.Backoff.Delay(failures)
-		e.log.Warn("a subscription ended", "watch", name, "lived", lived, "again_in", wait, "err", err)
+		wait := min(e.cfg.Backoff.Delay(failures), watchCeiling)
+		if failures&(failures-1) == 0 { // ever more seldom, so that a long absence fills no log
+			e.log.Warn("a subscription ended", "watch", name, "lived", lived, "failures", failures, "again_in", wait, "err", err)
+		}
 		if !sleep(ctx, wait) {
 			return
 		}

@@ -63,9 +63,9 @@ func TestAWatchSubscribesAgainWithBackoffAndResyncsAfterwards(t *testing.T) {
 		s := &stream{lives: []time.Duration{0, -1, -1, 30 * time.Second, 0}}
 		ended := r.watch(s, func() { resyncs++ })
 		r.sleep(5 * time.Minute)
-		want := []time.Duration{0, 1 * time.Second, 3 * time.Second, 7 * time.Second, // 1, 2, 4 s between
-			38 * time.Second, // one that lived long: from the start
-			40 * time.Second} // and its successor ended at once
+		want := []time.Duration{0, 1 * time.Second, 3 * time.Second, 5 * time.Second, // 1, 2 and again 2 s between
+			36 * time.Second, // one that lived long: from the start
+			38 * time.Second} // and its successor ended at once
 		if len(s.at) != len(want) {
 			t.Fatalf("subscribed at %v, want %v", s.at, want)
 		}
@@ -79,6 +79,37 @@ func TestAWatchSubscribesAgainWithBackoffAndResyncsAfterwards(t *testing.T) {
 		}
 		r.halt()
 		<-ended
+	})
+}
+
+func TestHoweverLongItWasGoneAWatchComesBackWithinSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Config{List: listOf(db), ResyncInterval: -1, Backoff: Backoff{Base: 100 * time.Millisecond, Ceiling: 30 * time.Second}}, rest).start()
+		r.wantPasses(db, 1)
+		back := time.Now().Add(time.Hour)
+		seen := time.Time{}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			r.Watch(ctx, "test", func(ctx context.Context, ready func(), _ func(Key)) error {
+				if time.Now().Before(back) {
+					return errBroken
+				}
+				seen = time.Now()
+				ready()
+				<-ctx.Done()
+				return ctx.Err()
+			}, nil)
+		}()
+		r.sleep(time.Hour + watchCeiling)
+		r.wantPasses(db, 2)
+		if late := seen.Sub(back); seen.IsZero() || late > watchCeiling {
+			t.Errorf("subscribed %v after the source was back, want within %v", late, watchCeiling)
+		}
+		cancel()
+		<-ended
+		r.halt()
 	})
 }
 
@@ -125,7 +156,7 @@ func TestAWatchEndsWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Config{Backoff: Backoff{Base: time.Minute}}, rest).start()
 		ended := r.watch(&stream{lives: []time.Duration{-1}}, nil)
-		r.sleep(time.Second)
+		r.sleep(watchCeiling / 4)
 		began := time.Now()
 		r.halt()
 		<-ended
