@@ -3,7 +3,9 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/berth-cloud/berth/internal/wire"
@@ -11,11 +13,24 @@ import (
 
 const doctorTimeout = 3 * time.Second
 
-// doctor looks at what the control plane stands on.
+// doctor looks at what the control plane stands on. The looks are apart, so that
+// one that takes all its time makes no other fail.
 func (d *daemon) doctor(ctx context.Context) []wire.Check {
-	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
+	return together(ctx, doctorTimeout, d.checkEngine, d.super.check, d.checkStore)
+}
+
+// together runs looks at the same time, each for the limit at most, and gives
+// what they found in their order.
+func together(ctx context.Context, limit time.Duration, looks ...func(context.Context) []wire.Check) []wire.Check {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return append(d.checkEngine(ctx), d.checkPlane(), d.checkStore(ctx))
+	found := make([][]wire.Check, len(looks))
+	var wg sync.WaitGroup
+	for i, look := range looks {
+		wg.Go(func() { found[i] = look(ctx) })
+	}
+	wg.Wait()
+	return slices.Concat(found...)
 }
 
 func (d *daemon) checkEngine(ctx context.Context) []wire.Check {
@@ -35,26 +50,37 @@ func (d *daemon) checkEngine(ctx context.Context) []wire.Check {
 	return []wire.Check{engine, live}
 }
 
-func (d *daemon) checkPlane() wire.Check {
-	h, trouble := d.super.state()
+// check asks the data plane: one that has stopped answering keeps its connections
+// open, so what was known of it says nothing.
+func (s *supervisor) check(ctx context.Context) []wire.Check {
+	h, trouble := s.state()
 	c := wire.Check{Name: "data plane", State: wire.CheckOK}
 	if trouble != "" || h.PID == 0 {
 		c.State, c.Message = wire.CheckFailed, trouble
 		if c.Message == "" {
 			c.Message = "it has not answered yet"
 		}
-		c.Fix = "free the address it wants or start berthd server with another --ingress-http; its log is " + d.cfg.ingressDir() + "/ingress.log"
-		return c
+		c.Fix = "free the address it wants or start berthd server with another --ingress-http; its log is " + s.cfg.ingressDir() + "/ingress.log"
+		return []wire.Check{c}
+	}
+	if now, err := s.ask(ctx); err == nil {
+		h = now
+	} else {
+		c.State = wire.CheckFailed
+		c.Message = fmt.Sprintf("pid %d was there and does not answer now: %v", h.PID, err)
+		c.Fix = fmt.Sprintf("if it stays so, look whether process %d is stopped or starved; killed, it is started again; its log is %s/ingress.log",
+			h.PID, s.cfg.ingressDir())
+		return []wire.Check{c}
 	}
 	c.Message = fmt.Sprintf("pid %d serves %s since %s", h.PID, strings.Join(h.Listeners, ", "), h.Started.Format(time.RFC3339))
-	return c
+	return []wire.Check{c}
 }
 
-func (d *daemon) checkStore(ctx context.Context) wire.Check {
+func (d *daemon) checkStore(ctx context.Context) []wire.Check {
 	s, err := d.store.Routes(ctx)
 	if err != nil {
-		return wire.Check{Name: "store", State: wire.CheckFailed, Message: err.Error(), Fix: "check the disk that holds " + d.cfg.DataDir}
+		return []wire.Check{{Name: "store", State: wire.CheckFailed, Message: err.Error(), Fix: "check the disk that holds " + d.cfg.DataDir}}
 	}
-	return wire.Check{Name: "store", State: wire.CheckOK,
-		Message: fmt.Sprintf("%s, services that serve: %d, route version %d", d.cfg.DataDir, len(s.Active), s.Version)}
+	return []wire.Check{{Name: "store", State: wire.CheckOK,
+		Message: fmt.Sprintf("%s, services that serve: %d, route version %d", d.cfg.DataDir, len(s.Active), s.Version)}}
 }

@@ -1,0 +1,60 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/berth-cloud/berth/internal/ingress/table"
+	"github.com/berth-cloud/berth/internal/wire"
+)
+
+func TestDoctorSeesADataPlaneThatStoppedAnswering(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := false
+		s := &supervisor{cfg: &Config{DataDir: "/data"}, logger: slog.New(slog.DiscardHandler),
+			hello: func(ctx context.Context) (table.Hello, error) {
+				if hangs {
+					<-ctx.Done()
+					return table.Hello{}, ctx.Err()
+				}
+				return table.Hello{PID: 7}, nil
+			}}
+		s.note(table.Hello{PID: 7}, "")
+		if got := s.check(t.Context())[0]; got.State != wire.CheckOK {
+			t.Errorf("a data plane that answers: %+v", got)
+		}
+		hangs = true
+		got := s.check(t.Context())[0]
+		if got.State != wire.CheckFailed || !strings.Contains(got.Message, "pid 7") || !strings.Contains(got.Fix, "process 7") {
+			t.Errorf("a data plane that hangs: %+v, want a failure that names it", got)
+		}
+	})
+}
+
+func TestOneLookThatTakesAllItsTimeFailsNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = time.Second
+		hangs := func(ctx context.Context) []wire.Check {
+			<-ctx.Done()
+			return []wire.Check{{Name: "first", State: wire.CheckFailed}, {Name: "first too"}}
+		}
+		quick := func(ctx context.Context) []wire.Check {
+			if ctx.Err() != nil {
+				return []wire.Check{{Name: "second", State: wire.CheckFailed}}
+			}
+			return []wire.Check{{Name: "second", State: wire.CheckOK}}
+		}
+		start := time.Now()
+		got := together(t.Context(), limit, hangs, quick)
+		if took := time.Since(start); took != limit {
+			t.Errorf("took %v, want %v", took, limit)
+		}
+		if len(got) != 3 || got[0].Name != "first" || got[2].Name != "second" || got[2].State != wire.CheckOK {
+			t.Errorf("found %+v, want both looks in order, the second well", got)
+		}
+	})
+}
