@@ -72,7 +72,10 @@ type Store interface {
 	GetActiveRelease(ctx context.Context, service string) (ActiveRelease, error)
 	// SetActiveRelease stores a under the next route version, which it returns
 	// in the row. An identical row keeps its version. Since stays what it was,
-	// whatever a says, while the release does.
+	// whatever a says, while the release does. No host and path leads to two
+	// services: one that another service's desired state claims is left out of a
+	// once that service has it, and one that a's own claims leaves all others'
+	// rows, each of which takes a version too.
 	SetActiveRelease(ctx context.Context, a ActiveRelease) (ActiveRelease, error)
 	// DeleteActiveRelease removes the row and takes the next route version, or
 	// returns the newest one when there is no row.

@@ -97,11 +97,25 @@ func (t *tx) setActive(a store.ActiveRelease) (store.ActiveRelease, error) {
 	if ok && old.ReleaseID == a.ReleaseID {
 		a.Since = old.Since
 	}
+	if !ok || !slices.Equal(old.Route.Hosts, a.Route.Hosts) || old.Route.Path != a.Route.Path {
+		if err := t.divideRoutes(&a); err != nil {
+			return a, err
+		}
+	}
 	if ok && sameActive(&old, &a) {
 		return old, nil
 	}
-	if a.Version, err = t.takeRouteVersion(); err != nil {
+	if err := t.putActive(a); err != nil {
 		return a, err
+	}
+	a, _, err = active(t.ctx, t, a.Service)
+	return a, err
+}
+
+// putActive writes a row under the next route version.
+func (t *tx) putActive(a store.ActiveRelease) (err error) {
+	if a.Version, err = t.takeRouteVersion(); err != nil {
+		return err
 	}
 	kept := make([]keptTarget, len(a.Targets))
 	for i, target := range a.Targets {
@@ -109,19 +123,14 @@ func (t *tx) setActive(a store.ActiveRelease) (store.ActiveRelease, error) {
 	}
 	targets, err := toJSON(kept)
 	if err != nil {
-		return a, err
+		return err
 	}
 	route, err := toJSON(keptRoute(a.Route))
 	if err != nil {
-		return a, err
+		return err
 	}
-	err = t.do(`INSERT OR REPLACE INTO active_releases (`+activeColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	return t.do(`INSERT OR REPLACE INTO active_releases (`+activeColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		a.Service, a.AppID, a.ReleaseID, targets, a.Replicas, route, a.Version, stamp(a.Since), a.PreviousID, stamp(a.HeldUntil))
-	if err != nil {
-		return a, err
-	}
-	a, _, err = active(t.ctx, t, a.Service)
-	return a, err
 }
 
 // sameActive compares all but the version.

@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"fmt"
 	"net/netip"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +19,8 @@ func activeTests() []test {
 		{"VersionsGoOnAfterARestart", activeRestart},
 		{"DeletionTakesAVersion", activeDelete},
 		{"RoutesAreReadAtOneMoment", activeRoutes},
+		{"NoRouteLeadsToTwoServices", activeDivided},
+		{"GivenUpRouteServesUntilItIsTaken", activeGivenUp},
 		{"NamelessRowIsRefused", activeNameless},
 		{"UnknownIsNotFound", activeUnknown},
 	}
@@ -120,6 +124,58 @@ func activeRoutes(e *env) {
 	if want := (store.RouteState{Version: api.Version, Active: []store.ActiveRelease{api, web}}); !reflect.DeepEqual(got, want) {
 		e.Errorf("routes: got %+v, want %+v", got, want)
 	}
+}
+
+// serving writes the row of a service that is reached by hosts.
+func (e *env) serving(app, name string, hosts ...string) store.ActiveRelease {
+	e.Helper()
+	return e.activate(store.ActiveRelease{
+		Service: app + "-" + name, AppID: app, ReleaseID: "v1", Route: store.ActiveRoute{Hosts: hosts, Path: "/"},
+	})
+}
+
+// reached lists what each service is reached by.
+func (e *env) reached() string {
+	e.Helper()
+	var out []string
+	for _, a := range e.routes().Active {
+		out = append(out, fmt.Sprint(a.Service, a.Route.Hosts))
+	}
+	return strings.Join(out, " ")
+}
+
+// activeDivided: one file moves a host from one service to another, and the
+// pass of the one that gives it up comes late, or fails and brings it back.
+func activeDivided(e *env) {
+	e.apply(applying("shop", svc("shop", "api", "a.example"), svc("shop", "web", "b.example", "c.example")))
+	e.serving("shop", "api", "a.example")
+	before := e.serving("shop", "web", "b.example", "c.example")
+	e.apply(applying("shop", svc("shop", "api", "a.example", "b.example"), svc("shop", "web", "c.example", "d.example")))
+
+	got := e.serving("shop", "api", "a.example", "b.example")
+	same(e, "after the claimant's row", e.reached(), "shop-api[a.example b.example] shop-web[c.example]")
+	stripped := must[store.ActiveRelease](e)(e.s.GetActiveRelease(e.ctx, "shop-web"))
+	if stripped.Version <= before.Version || got.Version <= before.Version || e.routes().Version != max(got.Version, stripped.Version) {
+		e.Errorf("versions: %d before, then %d and %d, newest %d", before.Version, got.Version, stripped.Version, e.routes().Version)
+	}
+	late := e.serving("shop", "web", "b.example", "c.example")
+	same(e, "version of the same again", late.Version, stripped.Version)
+	same(e, "after the late row", e.reached(), "shop-api[a.example b.example] shop-web[c.example]")
+	e.serving("shop", "web", "c.example", "d.example")
+	same(e, "at the end", e.reached(), "shop-api[a.example b.example] shop-web[c.example d.example]")
+}
+
+// activeGivenUp: a change that failed leaves the old release on a host that the
+// file no longer names, until another app has taken it.
+func activeGivenUp(e *env) {
+	e.apply(applying("shop", svc("shop", "web", "a.example")))
+	e.serving("shop", "web", "a.example")
+	e.apply(applying("shop", svc("shop", "web", "b.example")))
+	e.apply(applying("club", svc("club", "web", "a.example")))
+	e.serving("shop", "web", "a.example", "x.example")
+	same(e, "before the claimant serves", e.reached(), "shop-web[a.example x.example]")
+	e.serving("club", "web", "a.example")
+	same(e, "after", e.reached(), "club-web[a.example] shop-web[x.example]")
 }
 
 func activeNameless(e *env) {
