@@ -133,7 +133,8 @@ type Store interface {
 	// Prune drops settled attempts of an app and kept logs of a service beyond
 	// the newest keep, with an attempt its trace, and of every other settled one
 	// the events of a service beyond the newest keep, or MinTraceKept if that is
-	// more. Nothing of an open attempt goes.
+	// more. Nothing of an open attempt goes. Of an app that is gone no kept log
+	// stays.
 	Prune(ctx context.Context, keep int) error
 
 	reconcile.ConditionStore

@@ -21,8 +21,7 @@ func (s *Store) Prune(ctx context.Context, keep int) error {
 		if err := t.pruneTrace(max(keep, store.MinTraceKept)); err != nil {
 			return err
 		}
-		return t.do(`DELETE FROM kept_logs WHERE rowid IN (SELECT rowid FROM (SELECT rowid, row_number()
-			OVER (PARTITION BY service ORDER BY removed_at DESC, rowid DESC) AS n FROM kept_logs) WHERE n > ?)`, keep)
+		return t.pruneLogs(keep)
 	})
 	if err != nil {
 		return fmt.Errorf("prune: %w", err)
@@ -44,4 +43,16 @@ func (t *tx) pruneTrace(keep int) error {
 	return t.do(`DELETE FROM trace_events WHERE id IN (SELECT id FROM (SELECT id,
 			row_number() OVER (PARTITION BY attempt_id, service ORDER BY id DESC) AS n FROM trace_events) WHERE n > ?)
 		AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.id = trace_events.attempt_id AND a.state IN ('queued', 'running'))`, keep)
+}
+
+// pruneLogs drops all logs of a service when every app that ever had it is gone:
+// nobody can ask for them any more.
+func (t *tx) pruneLogs(keep int) error {
+	err := t.do(`DELETE FROM kept_logs WHERE service IN (SELECT r.service FROM releases r
+		LEFT JOIN apps a ON a.name = r.app_id GROUP BY r.service HAVING count(a.name) = 0)`)
+	if err != nil {
+		return err
+	}
+	return t.do(`DELETE FROM kept_logs WHERE rowid IN (SELECT rowid FROM (SELECT rowid, row_number()
+		OVER (PARTITION BY service ORDER BY removed_at DESC, rowid DESC) AS n FROM kept_logs) WHERE n > ?)`, keep)
 }

@@ -12,6 +12,7 @@ func pruneTests() []test {
 		{"OpenAttemptNeverGoes", pruneOpen},
 		{"TraceIsBoundedPerServiceOfAnAttempt", pruneTrace},
 		{"KeptLogsAreBoundedPerService", pruneLogs},
+		{"KeptLogsGoWithTheirApp", pruneLogsOfGone},
 		{"DesiredStateStays", pruneDesired},
 		{"NegativeIsRefused", pruneNegative},
 	}
@@ -93,6 +94,31 @@ func pruneLogs(e *env) {
 	same(e, "logs", len(got), 2)
 	same(e, "oldest", got[1].Container, "c3")
 	same(e, "logs of the other service", len(e.keptLogs("shop-api", 0)), 1)
+}
+
+// pruneLogsOfGone: the logs of a service that its app gave up can still be read,
+// those of an app that is gone cannot.
+func pruneLogsOfGone(e *env) {
+	for _, app := range []string{"shop", "blog"} {
+		e.apply(applying(app, svc(app, "web")))
+		r := release(app+"-web", "web@sha256:aa", "n1")
+		r.AppID = app
+		e.release(r)
+		l := keptLog(app+"-c", 1)
+		l.Service = app + "-web"
+		e.ok(e.s.SaveKeptLog(e.ctx, l))
+	}
+	e.apply(deleting("shop", "shop-web"))
+	gone := deleting("blog", "blog-web")
+	gone.DeleteApp = true
+	e.apply(gone)
+	e.ok(e.s.Prune(e.ctx, 5))
+	same(e, "logs while containers are removed", len(e.keptLogs("blog-web", 0)), 1)
+	e.ok(e.s.DeletePendingTeardown(e.ctx, "shop-web"))
+	e.ok(e.s.DeletePendingTeardown(e.ctx, "blog-web"))
+	e.ok(e.s.Prune(e.ctx, 5))
+	same(e, "logs of the app that is gone", len(e.keptLogs("blog-web", 0)), 0)
+	same(e, "logs of the other", len(e.keptLogs("shop-web", 0)), 1)
 }
 
 func pruneDesired(e *env) {
