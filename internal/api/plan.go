@@ -98,7 +98,7 @@ func (s *Server) planRollback(st *appState, current serviceState, to *store.Rele
 		d := desired(st.name, &wanted, &current.desired)
 		d.ReleaseID, d.Image, d.Spec.Image = to.ID, to.Image, to.Image
 		p.put(d, step.Action)
-		step.Notices = append(step.Notices, "the app file still describes the newer state; applying it again undoes the rollback")
+		step.Notices = append(step.Notices, "the app file is not touched; the next apply makes the app what it says")
 	}
 	p.plan.Services = append(p.plan.Services, step)
 	return p.finish()

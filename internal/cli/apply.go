@@ -35,7 +35,7 @@ The command waits for the outcome. Ctrl-C leaves the deploy going on.`,
 		Example: `  berth apply                      # ./app.yaml
   berth apply -f shop.yaml --dry-run
   generate-app | berth apply -f - --yes`,
-		Args: cobra.NoArgs,
+		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			source, err := a.readSource(file)
 			if err != nil {

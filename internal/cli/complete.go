@@ -61,7 +61,34 @@ func (a *app) completeServices(cmd *cobra.Command, args []string, typed string) 
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeReleases offers the releases of the service that was named, newest
+// first.
+func (a *app) completeReleases(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	const asTheyCome = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	if len(args) != 1 {
+		return nil, asTheyCome
+	}
+	name, service, err := serviceTarget(args[0])
+	if err != nil {
+		return nil, asTheyCome
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
+	defer cancel()
+	c := a.client()
+	defer c.Close()
+	list, err := c.Releases(ctx, name, service)
+	if err != nil {
+		return nil, asTheyCome
+	}
+	var versions []string
+	for _, r := range list.Releases {
+		versions = append(versions, r.Version+"\t"+r.Image)
+	}
+	return versions, asTheyCome
+}
+
 var (
 	_ completion = (*app)(nil).completeApps
 	_ completion = (*app)(nil).completeServices
+	_ completion = (*app)(nil).completeReleases
 )

@@ -19,16 +19,20 @@ func (a *app) deleteCmd() *cobra.Command {
 an app of the same name finds them again.`,
 		Example: `  berth delete shop
   berth delete shop --yes --detach`,
-		Args:              cobra.ExactArgs(1),
+		Args:              takes(1, 1),
 		ValidArgsFunction: a.completeApps,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := appTarget(cmd, args[0])
+			if err != nil {
+				return err
+			}
 			c := a.client()
 			defer c.Close()
-			err := a.change(cmd.Context(), c, flags, func(ctx context.Context, s step) (wire.ChangeResult, error) {
-				return c.Delete(ctx, args[0], client.DeleteOptions{DryRun: s.dryRun, AllowRemove: s.remove})
+			err = a.change(cmd.Context(), c, flags, func(ctx context.Context, s step) (wire.ChangeResult, error) {
+				return c.Delete(ctx, name, client.DeleteOptions{DryRun: s.dryRun, AllowRemove: s.remove})
 			})
 			if err == nil && !flags.dryRun && !flags.detach {
-				awaitGone(cmd.Context(), c, args[0])
+				awaitGone(cmd.Context(), c, name)
 			}
 			return err
 		},

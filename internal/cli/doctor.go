@@ -18,7 +18,7 @@ disk. Each finding says what to do. The exit code is 1 when a check failed, 5 wh
 the daemon does not answer; a warning alone is no failure.`,
 		Example: `  berth doctor
   berth doctor -o json`,
-		Args: cobra.NoArgs,
+		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c := a.client()
 			defer c.Close()

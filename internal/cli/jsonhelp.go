@@ -8,7 +8,8 @@ GET /openapi.json on the daemon's socket:
   apply, rollback, delete   ChangeResult: the plan, and the attempt in its last
                             state; no attempt when nothing was to change
   status                    an object of daemon (Status) and apps (AppSummary)
-  status APP                AppStatus
+  status APP                AppStatus; with -f the ChangeResult of the attempt that
+                            was going on, if one was
   releases                  ReleaseList
   logs                      LogEntry, one a line
   doctor                    Doctor

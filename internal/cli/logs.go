@@ -33,7 +33,7 @@ With -o json each line is one JSON object.`,
 		Example: `  berth logs shop
   berth logs shop/web -f
   berth logs shop/web --since 10m --tail 0`,
-		Args:              cobra.ExactArgs(1),
+		Args:              takes(1, 1),
 		ValidArgsFunction: a.completeServices,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q, err := a.logQuery(args[0], flags, cmd.Flags().Changed("tail"))

@@ -11,7 +11,7 @@ func (a *app) releasesCmd() *cobra.Command {
 		Long: `Lists what ran, newest first. A release is the record of an image by digest and
 of everything else its containers were made from; "berth rollback" runs one again.`,
 		Example:           `  berth releases shop/web`,
-		Args:              cobra.ExactArgs(1),
+		Args:              takes(1, 1),
 		ValidArgsFunction: a.completeServices,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			appName, service, err := serviceTarget(args[0])

@@ -22,7 +22,7 @@ not come up, it is the one that still serves.
 The app file is not touched. The next apply makes the app what the file says.`,
 		Example: `  berth rollback shop/web
   berth rollback shop/web --to v3`,
-		Args:              cobra.ExactArgs(1),
+		Args:              takes(1, 1),
 		ValidArgsFunction: a.completeServices,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			appName, service, err := serviceTarget(args[0])
@@ -40,5 +40,6 @@ The app file is not touched. The next apply makes the app what the file says.`,
 	}
 	flags.add(cmd)
 	cmd.Flags().StringVar(&to, "to", "", "release to go back to, such as v3 (default: the one before)")
+	_ = cmd.RegisterFlagCompletionFunc("to", a.completeReleases)
 	return cmd
 }

@@ -81,11 +81,15 @@ Write an app.yaml, run "berth apply", and look at it with "berth status".`,
 	flags.StringVarP(&a.format, "output", "o", "text", "how to print: text, or json (see berth help json)")
 	flags.Lookup("socket").DefValue = client.DefaultSocket
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
-	root.AddCommand(a.applyCmd(), a.statusCmd(), a.logsCmd(), a.releasesCmd(), a.rollbackCmd(), a.deleteCmd(), a.doctorCmd(), a.versionCmd())
+	root.AddCommand(a.applyCmd(), a.statusCmd(), a.logsCmd(), a.releasesCmd(), a.rollbackCmd(), a.deleteCmd(), a.doctorCmd(), a.versionCmd(), completionCmd())
 	root.AddCommand(
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
 		&cobra.Command{Use: "json", Short: "What -o json prints", Long: jsonHelp},
 	)
+	root.SetHelpCommand(helpCmd())
+	root.SetFlagErrorFunc(badFlag)
+	root.Version = a.env.Version
+	root.SetVersionTemplate("berth   {{.Version}}\n")
 	return root
 }
 

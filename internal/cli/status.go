@@ -30,7 +30,7 @@ failed (it does not serve), deleting.`,
 		Example: `  berth status
   berth status shop
   berth status shop -f       # follow the deploy that is going on`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              takes(0, 1),
 		ValidArgsFunction: a.completeApps,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c := a.client()
@@ -41,10 +41,14 @@ failed (it does not serve), deleting.`,
 				}
 				return a.printOverview(cmd.Context(), c)
 			}
-			return a.printApp(cmd.Context(), c, args[0], follow)
+			name, err := appTarget(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			return a.printApp(cmd.Context(), c, name, follow)
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the attempt that is going on, and exit as apply does")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the attempt that is going on, and exit as apply does; if it has ended, exit as it ended")
 	return cmd
 }
 
@@ -86,7 +90,10 @@ func (a *app) printApp(ctx context.Context, c *client.Client, name string, follo
 		return a.await(ctx, c, wire.Plan{App: name}, *status.LastAttempt)
 	}
 	if a.json() {
-		return a.printJSON(status)
+		if err := a.printJSON(status); err != nil {
+			return err
+		}
+		return ended(status.LastAttempt, follow)
 	}
 	a.printf("%s  %s\n", a.out.bold("app "+name), a.state(status.State).String())
 	if l := status.LastAttempt; l != nil {
@@ -100,7 +107,15 @@ func (a *app) printApp(ctx context.Context, c *client.Client, name string, follo
 		}
 		a.printf("\n")
 	}
-	return nil
+	return ended(status.LastAttempt, follow)
+}
+
+// ended is how an attempt ended for one who wanted to follow it and came late.
+func ended(last *wire.Attempt, follow bool) error {
+	if !follow || last == nil || last.State == wire.AttemptSucceeded {
+		return nil
+	}
+	return &failure{code: exitFailed, what: "the attempt did not succeed", quiet: true}
 }
 
 func (a *app) printServices(services []wire.ServiceStatus) {

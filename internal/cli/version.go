@@ -22,7 +22,7 @@ func (a *app) versionCmd() *cobra.Command {
 		Short:   "Show the versions of berth and of the daemon",
 		Long:    `Shows both versions. A daemon that does not answer is said and is no failure.`,
 		Example: `  berth version`,
-		Args:    cobra.NoArgs,
+		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := versions{Client: wire.Version{Version: a.env.Version, Go: runtime.Version()}}
 			c := a.client()
