@@ -169,8 +169,12 @@ func (c *Controller) create(ctx context.Context, w *World, a *Action) error {
 	addr, err := c.store.TakeAddress(ctx, store.AddressRequest{
 		AppID: w.Desired.AppID, Container: c.holder(a.Container), Now: c.now(), Rest: c.addressRest, Acked: w.Ingress.Acked,
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrSubnetFull):
 		return fmt.Errorf("address for container %s: %w", a.Container, err)
+	case err != nil:
+		c.networks.Invalidate(w.Desired.AppID) // its subnet may be what is not there
+		return storeError("address for container "+a.Container, err)
 	}
 	cs := c.containerSpec(w.Desired, a.Release, a.Replica, addr)
 	cs.Mounts = mounts
