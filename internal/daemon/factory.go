@@ -77,7 +77,7 @@ func (d *daemon) watchEngine(ctx context.Context, ready func(), emit func(reconc
 		}
 		d.memory.Touch(name, e.ContainerID)
 		switch e.Action {
-		case docker.EventDie, docker.EventOOM, docker.EventStart, docker.EventDestroy:
+		case docker.EventDie, docker.EventOOM, docker.EventStart, docker.EventPause, docker.EventUnpause, docker.EventDestroy:
 			emit(serviceKey(name))
 		case docker.EventCreate: // only we create, and a pass is on it
 		}

@@ -255,5 +255,7 @@ const (
 	EventStart   EventAction = "start"
 	EventDie     EventAction = "die"
 	EventOOM     EventAction = "oom"
+	EventPause   EventAction = "pause"
+	EventUnpause EventAction = "unpause"
 	EventDestroy EventAction = "destroy"
 )

@@ -46,7 +46,7 @@ type container struct {
 }
 
 func (c *container) active() bool {
-	return c.status == docker.StatusRunning || c.status == docker.StatusRestarting
+	return c.status == docker.StatusRunning || c.status == docker.StatusRestarting || c.status == docker.StatusPaused
 }
 
 // find returns a container by id, id prefix of 12 or more digits, or name.

@@ -137,6 +137,31 @@ func (e *Engine) endForShutdown(c *container) {
 	e.finish(c, code, false)
 }
 
+// Pause freezes a running container, as an operator may; nothing answers in it
+// then. Its behaviour's times go on nevertheless. It reports whether one ran.
+func (e *Engine) Pause(ref string) bool {
+	return e.freeze(ref, docker.StatusRunning, docker.StatusPaused, docker.EventPause)
+}
+
+// Unpause ends a Pause and reports whether there was one.
+func (e *Engine) Unpause(ref string) bool {
+	return e.freeze(ref, docker.StatusPaused, docker.StatusRunning, docker.EventUnpause)
+}
+
+func (e *Engine) freeze(ref string, from, to docker.Status, event docker.EventAction) bool {
+	e.clock.lock()
+	defer e.clock.unlock()
+	c, err := e.find(ref)
+	if err != nil || c.status != from {
+		return false
+	}
+	e.clock.changed = true
+	e.noteStale(c, true)
+	c.status = to
+	e.emit(c, event)
+	return true
+}
+
 // Kill ends a running container's process from outside, as the kernel or an
 // operator would: its restart policy applies. It reports whether one ran.
 func (e *Engine) Kill(ref string, code int, oom bool) bool {

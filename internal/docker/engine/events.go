@@ -35,7 +35,7 @@ func (c *Client) Events(ctx context.Context, labels map[string]string, ready fun
 	}))
 	filters := labelFilter(labels).Add("type", string(events.ContainerEventType)).Add("event",
 		string(docker.EventCreate), string(docker.EventStart), string(docker.EventDie),
-		string(docker.EventOOM), string(docker.EventDestroy))
+		string(docker.EventOOM), string(docker.EventPause), string(docker.EventUnpause), string(docker.EventDestroy))
 	stream := c.cli.Events(ctx, client.EventsListOptions{Since: since, Filters: filters})
 	for {
 		select {
@@ -84,7 +84,8 @@ func event(m *events.Message) (docker.Event, bool) {
 		Labels:      map[string]string{},
 	}
 	switch e.Action {
-	case docker.EventCreate, docker.EventStart, docker.EventDie, docker.EventOOM, docker.EventDestroy:
+	case docker.EventCreate, docker.EventStart, docker.EventDie, docker.EventOOM,
+		docker.EventPause, docker.EventUnpause, docker.EventDestroy:
 	default:
 		return docker.Event{}, false
 	}

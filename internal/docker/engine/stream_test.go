@@ -3,6 +3,8 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -157,6 +159,52 @@ func TestEventsTellOfALife(t *testing.T) {
 	}
 	if !slices.Equal(actions, []docker.EventAction{docker.EventCreate, docker.EventStart, docker.EventDie, docker.EventDestroy}) {
 		t.Errorf("actions %v", actions)
+	}
+}
+
+// post asks the engine for what Berth itself never does.
+func (r *rig) post(path string) {
+	r.t.Helper()
+	var d net.Dialer
+	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return d.DialContext(ctx, "unix", r.socket)
+	}}}
+	req, err := http.NewRequestWithContext(r.ctx(), http.MethodPost, "http://engine"+path, http.NoBody)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	res, err := c.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusNoContent {
+		r.t.Fatalf("%s: %s", path, res.Status)
+	}
+}
+
+func TestEventsTellOfAPause(t *testing.T) {
+	r := newRig(t)
+	got := make(chan docker.EventAction, 16)
+	watch(t, r, func(e docker.Event) { got <- e.Action })
+	id := r.create(r.probe("frozen", "wait"))
+	if err := r.Start(r.ctx(), id); err != nil {
+		t.Fatal(err)
+	}
+	r.post("/containers/" + id + "/pause")
+	if s, err := r.Inspect(r.ctx(), id); err != nil || s.Status != docker.StatusPaused {
+		t.Errorf("paused: %+v, %v", s, err)
+	}
+	r.post("/containers/" + id + "/unpause")
+	for _, want := range []docker.EventAction{docker.EventCreate, docker.EventStart, docker.EventPause, docker.EventUnpause} {
+		select {
+		case a := <-got:
+			if a != want {
+				t.Errorf("event %s, want %s", a, want)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("no event, want %s", want)
+		}
 	}
 }
 

@@ -200,6 +200,12 @@ func (m *model) fault() {
 	m.engine.Script(f)
 }
 
+func (m *model) unpause() {
+	for _, c := range m.engine.Containers() {
+		m.engine.Unpause(c.Name)
+	}
+}
+
 // own draws one of the service's running containers, or "".
 func (m *model) own() string {
 	var names []string
@@ -251,6 +257,12 @@ func TestAnyHistoryOfChangesAndFaultsConverges(t *testing.T) {
 					m.engine.Kill(name, 1, false)
 				}
 			},
+			"pause": func(*rapid.T) {
+				if name := m.own(); name != "" {
+					m.engine.Pause(name)
+				}
+			},
+			"unpause":         func(*rapid.T) { m.unpause() },
 			"data plane down": func(*rapid.T) { m.plane.down = true },
 			"data plane up":   func(*rapid.T) { m.plane.down = false; m.sync() },
 			"engine restart":  func(rt *rapid.T) { m.engine.RestartEngine(rapid.Bool().Draw(rt, "live restore")) },
@@ -281,6 +293,7 @@ func (m *model) history() string {
 // quiesce ends all faults and checks that the service comes to rest as it should.
 func (m *model) quiesce() {
 	m.engine.ClearScript()
+	m.unpause()
 	m.plane.down = false
 	m.sync()
 	m.memory.TouchAll() // as after a broken event stream

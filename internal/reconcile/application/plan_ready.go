@@ -31,7 +31,12 @@ func judge(w *World, r *store.Release, g *Group) verdict {
 			when = " while it was watched until it proved stable"
 		}
 		return verdict{failed: endReason(r, m), detail: explainEnd(m, when)}
-	case docker.StatusCreated, docker.StatusPaused, docker.StatusRestarting, docker.StatusRemoving:
+	case docker.StatusPaused:
+		if !w.Now.Before(readyDeadline(m, &r.Spec)) {
+			return verdict{failed: ReasonReadinessFailed, detail: explainPaused(m)}
+		}
+		return verdict{again: w.Now.Add(w.Timing.Recheck), detail: explainPaused(m)}
+	case docker.StatusCreated, docker.StatusRestarting, docker.StatusRemoving:
 	}
 	return verdict{again: w.Now.Add(w.Timing.Recheck), detail: fmt.Sprintf("container %s is %s", m.Name, m.Status)}
 }
@@ -123,6 +128,10 @@ func endReason(r *store.Release, m *Member) Reason {
 // proved reports whether a container had answered as it should when it ended.
 func proved(r *store.Release, m *Member) bool {
 	return r.Spec.Port > 0 && !m.Ready.ReadySince.IsZero()
+}
+
+func explainPaused(m *Member) string {
+	return fmt.Sprintf("container %s is paused; `docker unpause %s` lets it go on", m.Name, m.Name)
 }
 
 // explainEnd words the end of a container; when says at which point of its

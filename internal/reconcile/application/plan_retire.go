@@ -211,7 +211,9 @@ func (p *planner) explainNone(r *store.Release) string {
 		switch m := g.Main(); m.Status {
 		case docker.StatusExited, docker.StatusDead, docker.StatusRestarting:
 			return explainEnd(m, "")
-		case docker.StatusRunning, docker.StatusCreated, docker.StatusPaused, docker.StatusRemoving:
+		case docker.StatusPaused:
+			return explainPaused(m)
+		case docker.StatusRunning, docker.StatusCreated, docker.StatusRemoving:
 			if m.Ready.Last != "" {
 				return "container " + m.Name + ": " + m.Ready.Last
 			}
