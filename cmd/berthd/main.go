@@ -88,7 +88,7 @@ func serverFlags(args []string, stderr io.Writer) (daemon.Config, slog.Level, er
 	f.StringVar(&cfg.DockerHost, "docker", "", "`address` of the Docker engine, unix:///var/run/docker.sock when empty")
 	f.StringVar(&cfg.NodeBinary, "node-binary", "", "`path` of berth-node, looked for beside berthd when empty")
 	f.BoolVar(&cfg.ExternalIngress, "external-ingress", false, "the data plane is run by something else, on DATA-DIR/ingress/control.sock; never start one")
-	f.StringVar(&cfg.NetworkPrefix, "network-prefix", "", "first part of network and volume `names`, berth when empty")
+	f.StringVar(&cfg.NetworkPrefix, "network-prefix", "", "first `part` of network and volume names, berth when empty")
 	f.IntVar(&cfg.Workers, "workers", cfg.Workers, "`number` of services worked on at once")
 	f.Var((*flaglist.List)(&cfg.IngressHTTP), "ingress-http", "`addresses` the data plane serves HTTP on, separated by commas")
 	pool := f.String("network-pool", cfg.Pool.String(), "IPv4 `prefix` that app networks are cut from, a /24 each")

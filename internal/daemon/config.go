@@ -3,9 +3,12 @@ package daemon
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 
 	"github.com/berth-cloud/berth/internal/reconcile/application"
 )
@@ -64,9 +67,56 @@ func (c *Config) complete() error {
 	if c.Socket, err = filepath.Abs(c.Socket); err != nil {
 		return fmt.Errorf("socket %s: %w", c.Socket, err)
 	}
+	if err := c.checkNames(); err != nil {
+		return err
+	}
 	if c.ExternalIngress {
 		return nil
 	}
+	if err := checkAddresses(c.IngressHTTP); err != nil {
+		return err
+	}
+	return c.findNode()
+}
+
+// networkPrefix is what the engine takes as the beginning of a name.
+var networkPrefix = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,31}$`)
+
+func (c *Config) checkNames() error {
+	if c.NetworkPrefix != "" && !networkPrefix.MatchString(c.NetworkPrefix) {
+		return fmt.Errorf("network prefix %q: write up to 32 letters, digits, dashes, dots and underscores, a letter or digit first", c.NetworkPrefix)
+	}
+	if c.Workers < 1 {
+		return fmt.Errorf("%d workers: at least one is needed", c.Workers)
+	}
+	for _, p := range c.AllowHostPaths {
+		if !filepath.IsAbs(p) {
+			return fmt.Errorf("allowed host path %q: write it from the root, /srv/data for example", p)
+		}
+	}
+	return nil
+}
+
+// checkAddresses looks at what the data plane shall listen on, so that a
+// mistyped one ends us at once and is not tried again and again.
+func checkAddresses(addresses []string) error {
+	if len(addresses) == 0 {
+		return errors.New("no address to serve HTTP on: write one, :80 for example")
+	}
+	for _, a := range addresses {
+		_, port, err := net.SplitHostPort(a)
+		if err == nil {
+			_, err = strconv.ParseUint(port, 10, 16)
+		}
+		if err != nil {
+			return fmt.Errorf("address %q to serve HTTP on: write host:port or :port, :80 for example", a)
+		}
+	}
+	return nil
+}
+
+// findNode finds the data plane's program.
+func (c *Config) findNode() error {
 	if c.NodeBinary == "" {
 		self, err := os.Executable()
 		if err != nil {
@@ -74,7 +124,11 @@ func (c *Config) complete() error {
 		}
 		c.NodeBinary = filepath.Join(filepath.Dir(self), "berth-node")
 	}
-	if _, err := os.Stat(c.NodeBinary); err != nil {
+	info, err := os.Stat(c.NodeBinary)
+	if err == nil && (!info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0) {
+		err = errors.New("it is not a program")
+	}
+	if err != nil {
 		return fmt.Errorf("the data plane's program %s cannot be used: %w; install berth-node beside berthd, or name it with --node-binary", c.NodeBinary, err)
 	}
 	return nil
