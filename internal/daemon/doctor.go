@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/berth-cloud/berth/internal/reconcile"
+	"github.com/berth-cloud/berth/internal/reconcile/ingress"
 	"github.com/berth-cloud/berth/internal/wire"
 )
 
@@ -16,7 +18,7 @@ const doctorTimeout = 3 * time.Second
 // doctor looks at what the control plane stands on. The looks are apart, so that
 // one that takes all its time makes no other fail.
 func (d *daemon) doctor(ctx context.Context) []wire.Check {
-	return together(ctx, doctorTimeout, d.checkEngine, d.super.check, d.checkStore)
+	return together(ctx, doctorTimeout, d.checkEngine, d.super.check, d.checkRoutes, d.checkStore)
 }
 
 // together runs looks at the same time, each for the limit at most, and gives
@@ -74,6 +76,23 @@ func (s *supervisor) check(ctx context.Context) []wire.Check {
 	}
 	c.Message = fmt.Sprintf("pid %d serves %s since %s", h.PID, strings.Join(h.Listeners, ", "), h.Started.Format(time.RFC3339))
 	return []wire.Check{c}
+}
+
+func (d *daemon) checkRoutes(context.Context) []wire.Check {
+	last, _ := d.engine.Results(ingress.Key)
+	h, _ := d.super.state()
+	return routesCheck(last.Conditions, h.PID, d.cfg.ingressDir())
+}
+
+// routesCheck speaks up when a data plane that answers does not take its routes.
+func routesCheck(conditions []reconcile.Condition, pid int, dir string) []wire.Check {
+	for _, c := range conditions {
+		if c.Reason == ingress.ReasonRefused {
+			return []wire.Check{{Name: "routes", State: wire.CheckFailed, Message: "it goes on with the routes it has: " + c.Message,
+				Fix: fmt.Sprintf("look at the disk of %s; if that folder was removed or changed under the data plane, end process %d: another is started and gets all routes", dir, pid)}}
+		}
+	}
+	return nil
 }
 
 func (d *daemon) checkStore(ctx context.Context) []wire.Check {

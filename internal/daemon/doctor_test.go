@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/internal/ingress/table"
+	"github.com/berth-cloud/berth/internal/reconcile"
+	"github.com/berth-cloud/berth/internal/reconcile/ingress"
 	"github.com/berth-cloud/berth/internal/wire"
 )
 
@@ -57,4 +59,18 @@ func TestOneLookThatTakesAllItsTimeFailsNoOther(t *testing.T) {
 			t.Errorf("found %+v, want both looks in order, the second well", got)
 		}
 	})
+}
+
+func TestDoctorSaysWhenRoutesAreNotTaken(t *testing.T) {
+	well := []reconcile.Condition{{Type: reconcile.ConditionReady, Status: reconcile.True, Reason: ingress.ReasonInSync}}
+	away := []reconcile.Condition{{Type: reconcile.ConditionReady, Status: reconcile.False, Reason: ingress.ReasonUnreachable}}
+	for name, conditions := range map[string][]reconcile.Condition{"none yet": nil, "in sync": well, "another check tells": away} {
+		if got := routesCheck(conditions, 7, "/data/ingress"); len(got) != 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	got := routesCheck([]reconcile.Condition{{Status: reconcile.False, Reason: ingress.ReasonRefused, Message: "no space left"}}, 7, "/data/ingress")
+	if len(got) != 1 || got[0].State != wire.CheckFailed || !strings.Contains(got[0].Message, "no space left") || !strings.Contains(got[0].Fix, "process 7") {
+		t.Errorf("refused: %+v", got)
+	}
 }
