@@ -34,9 +34,10 @@ type berth struct {
 	tag      string // ends the names of its apps: the engine is shared
 	prefix   string // of networks and volumes
 	pool     netip.Prefix
-	docker   string // address of the engine as berthd is told
-	listen   string // what the data plane is told to serve on
-	addr     string // where it serves
+	docker   string   // address of the engine as berthd is told
+	listen   string   // what the data plane is told to serve on
+	flags    []string // more of berthd's
+	addr     string   // where it serves
 	instance string
 	api      *client.Client
 	engine   *engine
@@ -100,8 +101,9 @@ func (b *berth) ingressDir() string { return filepath.Join(b.dataDir(), "ingress
 
 // serverCmd is the command line of the control plane.
 func (b *berth) serverCmd(ctx context.Context) *exec.Cmd {
-	return exec.CommandContext(ctx, filepath.Join(b.bin, "berthd"), "server", "--data-dir", b.dataDir(), "--socket", b.socket(),
-		"--docker", b.docker, "--ingress-http", b.listen, "--network-prefix", b.prefix, "--network-pool", b.pool.String())
+	flags := []string{"server", "--data-dir", b.dataDir(), "--socket", b.socket(), "--docker", b.docker,
+		"--ingress-http", b.listen, "--network-prefix", b.prefix, "--network-pool", b.pool.String()}
+	return exec.CommandContext(ctx, filepath.Join(b.bin, "berthd"), append(flags, b.flags...)...)
 }
 
 // startServer starts the control plane and waits until its API answers.
