@@ -144,6 +144,11 @@ func (s *Server) asProblem(ctx context.Context, err error) *wire.Problem {
 		s.log.WarnContext(ctx, "the container engine does not answer", "error", err)
 		return busy("the container engine does not answer", "Apps go on serving meanwhile. `berth doctor` says more.")
 	}
+	if errors.Is(err, store.ErrNoSpace) {
+		s.log.ErrorContext(ctx, "the disk of the store is full", "error", err)
+		return busy("the disk that holds the daemon's store is full; nothing was changed",
+			"Apps go on serving meanwhile. Free some space and repeat the request; `berth doctor` names the folder.")
+	}
 	s.log.ErrorContext(ctx, "request failed", "error", err)
 	return &wire.Problem{
 		Type: wire.ProblemInternal, Title: "Internal error", Status: http.StatusInternalServerError,

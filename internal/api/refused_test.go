@@ -16,6 +16,7 @@ import (
 	"github.com/berth-cloud/berth/internal/api"
 	"github.com/berth-cloud/berth/internal/api/apitest"
 	"github.com/berth-cloud/berth/internal/client"
+	"github.com/berth-cloud/berth/internal/store"
 	"github.com/berth-cloud/berth/internal/wire"
 )
 
@@ -214,3 +215,20 @@ func await(t *testing.T, d *apitest.Daemon, result wire.ChangeResult) wire.Attem
 type noLogs struct{}
 
 func (noLogs) Logs(context.Context, wire.LogQuery, func(wire.LogEntry) error) error { return nil }
+
+// fullStore is on a disk without space.
+type fullStore struct{ api.Store }
+
+func (fullStore) ApplyChange(context.Context, store.Change) (store.Attempt, error) {
+	return store.Attempt{}, fmt.Errorf("change app shop: %w: commit: disk is full (13)", store.ErrNoSpace)
+}
+
+func TestAFullDiskIsToldToTheCaller(t *testing.T) {
+	d := start(t, func(deps *api.Deps) { deps.Store = fullStore{deps.Store} })
+	c := client.New(d.Socket)
+	defer c.Close()
+	_, err := c.Apply(t.Context(), wire.ApplyRequest{Source: web})
+	if !client.IsProblem(err, wire.ProblemBusy) || !strings.Contains(err.Error(), "full") {
+		t.Errorf("answered %v", err)
+	}
+}

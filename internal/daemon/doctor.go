@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/reconcile/ingress"
 	"github.com/berth-cloud/berth/internal/wire"
@@ -100,6 +102,30 @@ func (d *daemon) checkStore(ctx context.Context) []wire.Check {
 	if err != nil {
 		return []wire.Check{{Name: "store", State: wire.CheckFailed, Message: err.Error(), Fix: "check the disk that holds " + d.cfg.DataDir}}
 	}
-	return []wire.Check{{Name: "store", State: wire.CheckOK,
-		Message: fmt.Sprintf("%s, services that serve: %d, route version %d", d.cfg.DataDir, len(s.Active), s.Version)}}
+	c := wire.Check{Name: "store", State: wire.CheckOK,
+		Message: fmt.Sprintf("%s, services that serve: %d, route version %d", d.cfg.DataDir, len(s.Active), s.Version)}
+	var fs unix.Statfs_t
+	if err := unix.Statfs(d.cfg.DataDir, &fs); err == nil {
+		judgeSpace(&c, fs.Bavail*uint64(fs.Bsize)) //nolint:gosec // a block's size is positive
+	}
+	return []wire.Check{c}
+}
+
+const (
+	littleSpace = 256 << 20 // worth a word
+	noSpace     = 8 << 20   // the next write may fail
+)
+
+// judgeSpace says what the free bytes of the store's disk mean.
+func judgeSpace(c *wire.Check, free uint64) {
+	switch {
+	case free < noSpace:
+		c.State = wire.CheckFailed
+	case free < littleSpace:
+		c.State = wire.CheckWarning
+	default:
+		return
+	}
+	c.Message += fmt.Sprintf("; %d MiB are left on its disk", free>>20)
+	c.Fix = "free some space there: on a full disk what serves goes on, and nothing can be changed"
 }

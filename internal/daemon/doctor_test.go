@@ -74,3 +74,14 @@ func TestDoctorSaysWhenRoutesAreNotTaken(t *testing.T) {
 		t.Errorf("refused: %+v", got)
 	}
 }
+
+func TestDoctorWarnsOfADiskThatFills(t *testing.T) {
+	for free, want := range map[uint64]wire.CheckState{
+		0: wire.CheckFailed, noSpace - 1: wire.CheckFailed, noSpace: wire.CheckWarning, littleSpace - 1: wire.CheckWarning, littleSpace: wire.CheckOK,
+	} {
+		c := wire.Check{State: wire.CheckOK, Message: "/data"}
+		if judgeSpace(&c, free); c.State != want || (c.Fix == "") != (want == wire.CheckOK) {
+			t.Errorf("%d bytes: %+v, want %s", free, c, want)
+		}
+	}
+}

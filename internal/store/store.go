@@ -23,6 +23,8 @@ var (
 	ErrConflict = errors.New("changed meanwhile")
 	// ErrLocked: another daemon uses the data directory.
 	ErrLocked = errors.New("data directory in use")
+	// ErrNoSpace: the disk is full; nothing was written.
+	ErrNoSpace = errors.New("no space left for the store")
 	// ErrSubnetFull: every address of the app's subnet is held.
 	ErrSubnetFull = errors.New("no address left in the subnet")
 )

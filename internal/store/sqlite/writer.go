@@ -8,6 +8,10 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+
+	driver "modernc.org/sqlite"
+
+	"github.com/berth-cloud/berth/internal/store"
 )
 
 const (
@@ -140,8 +144,20 @@ func (w *writer) commit(batch []*write) {
 		w.publish(notes)
 	}
 	for _, j := range batch {
-		j.done <- j.err
+		j.done <- told(j.err)
 	}
+}
+
+// full is SQLite's code for a disk without space.
+const full = 13
+
+// told adds the store's own error to one of SQLite that a caller can act on.
+func told(err error) error {
+	var e *driver.Error
+	if errors.As(err, &e) && e.Code()&0xff == full {
+		return fmt.Errorf("%w: %w", store.ErrNoSpace, err)
+	}
+	return err
 }
 
 // transact leaves in every write the error of its own closure; the error it

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/berth-cloud/berth/internal/store"
 )
 
 var errTest = errors.New("refused by the test")
@@ -228,7 +230,7 @@ func TestFullDiskFailsTheWriteAndEndsWithTheDisk(t *testing.T) {
 		return x.do(`INSERT INTO rows (id, filler) VALUES (9, ?)`, strings.Repeat("x", 1<<20))
 	}
 	limit(10)
-	if err := w.do(t.Context(), big); err == nil || !strings.Contains(err.Error(), "full") {
+	if err := w.do(t.Context(), big); !errors.Is(err, store.ErrNoSpace) {
 		t.Fatalf("got %v", err)
 	}
 	if err := w.do(t.Context(), insert(1)); err != nil {
