@@ -65,6 +65,11 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 	if d.instance, err = st.InstanceID(ctx); err != nil {
 		return err
 	}
+	claim, err := claimInstance(ctx, d.instance, cfg.DataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = claim.Close() }()
 	plane := controlclient.New(cfg.controlSocket())
 	defer plane.Close()
 	d.wire(plane)
