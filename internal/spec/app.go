@@ -10,6 +10,11 @@ import (
 // app's network.
 const maxServices = 50
 
+// maxContainers bounds the replicas of all services of one app together. Its
+// network has 253 addresses; what is left is for a service that rolls, whose new
+// containers stand beside the old ones.
+const maxContainers = 200
+
 // appFields are the keys of the file.
 func appFields() []field[appDraft] {
 	return []field[appDraft]{
@@ -80,6 +85,14 @@ func readServices(d *decoder, v value, into *appDraft) {
 		}
 		into.services = append(into.services, d.service(key.Value, val))
 	})
+	total := 0
+	for _, s := range into.services {
+		total += s.Replicas
+	}
+	if total > maxContainers {
+		d.refuse(v, fmt.Sprintf("the services come to %d replicas", total),
+			fmt.Sprintf("the most of one app is %d; make it several apps", maxContainers))
+	}
 	if v.Kind == yaml.MappingNode && len(v.Content) == 0 {
 		d.refuse(v, "there are no services", missingAdvice("services"))
 	}

@@ -116,6 +116,24 @@ func TestBoundsOfCountsAreHeld(t *testing.T) {
 	}
 }
 
+func TestTheReplicasOfAnAppAreBounded(t *testing.T) {
+	file := func(n int) string {
+		var b strings.Builder
+		b.WriteString("name: shop\nservices:\n")
+		for i := 0; n > 0; i++ {
+			fmt.Fprintf(&b, "  s%d: {image: a, replicas: %d}\n", i, min(n, maxReplicas))
+			n -= min(n, maxReplicas)
+		}
+		return b.String()
+	}
+	if _, err := Parse([]byte(file(maxContainers)), Options{}); err != nil {
+		t.Errorf("as many as there may be: %v", err)
+	}
+	if got := problems(t, file(maxContainers+1)); len(got) != 1 || got[0].What != "the services come to 201 replicas" || got[0].Path != "services" {
+		t.Errorf("one too many: %v", got)
+	}
+}
+
 func TestAHostileFileCostsNoMoreThanItsSize(t *testing.T) {
 	const size = MaxSourceBytes
 	for _, unit := range []string{"[", "{a: ", "- ", "- - ", "? ", "&a ", "*a ", "a\n", "#\n", "- #c\n", " #c\n- a\n", "a: b\n", "a: [", "\"\\x41", "'",

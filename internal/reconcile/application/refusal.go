@@ -1,6 +1,7 @@
 package application
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/store"
 )
 
 // patience is how many passes in a row an effect may end before its attempt is
@@ -17,10 +19,15 @@ const patience = 5
 // refused decides whether an action that failed can succeed later. What
 // cannot is remembered, and the next plan ends the attempt with it.
 func (c *Controller) refused(w *World, a Action, err error) error {
-	err = fmt.Errorf("%s %s: %w", a.Kind, a.Container, err)
+	if on := cmp.Or(a.Container, a.Volume); on != "" {
+		err = fmt.Errorf("%s %s: %w", a.Kind, on, err)
+	}
 	reason := refusal(a.Kind, err)
 	if reason == "" && !elsewhere(err) && c.memory.noteError(c.service) >= patience {
 		reason = lastingReason(a.Kind)
+		if errors.Is(err, store.ErrSubnetFull) {
+			reason = ReasonNetworkFailed
+		}
 	}
 	if reason == "" || w.Attempt == nil || w.Attempt.State.Final() {
 		return err
@@ -82,6 +89,12 @@ func explainRefusal(a *Action, err error) string {
 	case errors.Is(err, docker.ErrPortInUse):
 		return fmt.Sprintf("container %s cannot start: %s is taken by another program on this machine; free it, or publish another host_port (%s)",
 			a.Container, takenPort(a, text), text)
+	case errors.Is(err, store.ErrSubnetFull):
+		return fmt.Sprintf("no address is left for container %s: the network of an app has room for 253 containers, old and new counted together; change fewer services at once, or ask for fewer replicas",
+			a.Container)
+	case a.Kind == ActEnsureVolume && docker.IsConflict(err):
+		return fmt.Sprintf("volume %s exists and is not this Berth's (%s); remove it or name the volume differently; "+
+			"to keep what is in it, copy it into the one that is made then", a.Volume, text)
 	case a.Kind == ActStart:
 		if m := execFailure.FindStringSubmatch(text); m != nil {
 			return fmt.Sprintf("container %s cannot start: %s (%s)", a.Container, explainExec(m[1], m[2]), m[0])

@@ -36,6 +36,10 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 		{"a foreign program", start, oci(`exec: "/srv": exec format error`), []string{"another kind of processor"}},
 		{"another exec", start, oci(`exec: "/srv": too late`), []string{`"/srv" cannot be run`, "too late"}},
 		{"anything else", start, errors.New("as it is"), []string{"as it is"}},
+		{"a full network", &Action{Kind: ActCreate, Container: "shop-web-1"}, fmt.Errorf("address: %w", store.ErrSubnetFull),
+			[]string{"shop-web-1", "253 containers", "fewer"}},
+		{"a foreign volume", &Action{Kind: ActEnsureVolume, Volume: "data"}, fmt.Errorf("%w: it has another label", docker.ErrConflict),
+			[]string{"volume data", "another label", "copy it"}},
 		{"a create", &Action{Kind: ActCreate}, oci(`exec: "/srv": no such file`), []string{"OCI runtime"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
