@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +40,25 @@ func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 	var out bytes.Buffer
 	if code := run(t.Context(), []string{"version"}, &out, &out); code != exitOK || out.Len() < 2 {
 		t.Errorf("version: code %d, %q", code, out.String())
+	}
+}
+
+func TestEveryFlagIsInTheReference(t *testing.T) {
+	var help bytes.Buffer
+	run(t.Context(), []string{"ingress", "-h"}, &help, &help)
+	page, err := os.ReadFile("../../docs/reference/daemons.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := regexp.MustCompile(`(?m)^  -([a-z-]+)`).FindAllStringSubmatch(help.String(), -1)
+	if len(flags) < 7 {
+		t.Fatalf("%d flags in %s", len(flags), help.String())
+	}
+	_, ours, _ := strings.Cut(string(page), "## berth-node ingress")
+	for _, f := range flags {
+		if !strings.Contains(ours, "| `--"+f[1]+"` |") {
+			t.Errorf("docs/reference/daemons.md does not have --%s", f[1])
+		}
 	}
 }
 

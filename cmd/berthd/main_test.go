@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestEveryFlagIsInTheReference(t *testing.T) {
+	var help bytes.Buffer
+	if code := run([]string{"server", "-h"}, &help, &help); code != 0 {
+		t.Fatalf("code %d: %s", code, help.String())
+	}
+	page, err := os.ReadFile("../../docs/reference/daemons.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := regexp.MustCompile(`(?m)^  -([a-z-]+)`).FindAllStringSubmatch(help.String(), -1)
+	if len(flags) < 10 {
+		t.Fatalf("%d flags in %s", len(flags), help.String())
+	}
+	for _, f := range flags {
+		if !strings.Contains(string(page), "| `--"+f[1]+"` |") {
+			t.Errorf("docs/reference/daemons.md does not have --%s", f[1])
+		}
+	}
+}
+
+func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{nil, 2, "berthd server [flags]"},
+		{[]string{"serve"}, 2, `"serve" is not a command`},
+		{[]string{"server", "now"}, 2, `unexpected argument "now"`},
+		{[]string{"server", "--network-pool", "10.1.0.0"}, 2, `"10.1.0.0" is not a prefix such as`},
+		{[]string{"server", "--nope"}, 2, "-nope"},
+		{[]string{"server", "--data-dir", "", "--socket", "/nowhere/berth.sock"}, 1, "a data directory and a socket are needed"},
+		{[]string{"version"}, 0, "berthd dev"},
+		{[]string{"help"}, 0, "berthd server [flags]"},
+	} {
+		var out bytes.Buffer
+		if code := run(c.args, &out, &out); code != c.code || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%v: code %d, %q", c.args, code, out.String())
+		}
+	}
+}
