@@ -106,7 +106,7 @@ func (d *daemon) checkStore(ctx context.Context) []wire.Check {
 		Message: fmt.Sprintf("%s, services that serve: %d, route version %d", d.cfg.DataDir, len(s.Active), s.Version)}
 	var fs unix.Statfs_t
 	if err := unix.Statfs(d.cfg.DataDir, &fs); err == nil {
-		judgeSpace(&c, fs.Bavail*uint64(fs.Bsize)) //nolint:gosec // a block's size is positive
+		judgeSpace(&c, fs.Bavail*uint64(fs.Bsize))
 	}
 	return []wire.Check{c}
 }
