@@ -53,6 +53,9 @@ func next(a *Action) (phase, text string) {
 }
 
 func describeActive(a *Action) (phase, text string) {
+	if len(a.Active.Targets) == 0 && len(a.Active.Route.Hosts) == 0 {
+		return "hold", "it is out of service: " + a.Why
+	}
 	if len(a.Active.Targets) == 0 {
 		return "hold", "traffic is held: " + a.Why
 	}

@@ -22,6 +22,11 @@ func (c *Controller) execute(ctx context.Context, w *World, actions []Action) (i
 			batch = actions[:len(batch)+1]
 		}
 		actions = actions[len(batch):]
+		if k := batch[0].Kind; k == ActStart || k == ActStop {
+			// These take their time: who watches sees first what was done.
+			c.writeTrace(ctx, trace)
+			trace = nil
+		}
 		if batch[0].Kind == ActAttempt {
 			// Who follows an attempt stops at its end: what led there comes first.
 			c.writeTrace(ctx, append(trace, c.traceOf(w, &batch[0], nil, 0)))
