@@ -328,3 +328,20 @@ func TestAnErrorInsideThePullStreamIsAnError(t *testing.T) {
 		}
 	}
 }
+
+// A restarted engine forgets labels in the answer to a creation, not by itself.
+func TestAVolumesLabelsAreThoseTheEngineKeeps(t *testing.T) {
+	for kept, want := range map[string]error{"me": nil, "you": docker.ErrConflict} {
+		c := fakeEngine(t, "1.41", func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				_, _ = w.Write([]byte(`{"Name":"data","Driver":"local","Labels":null,"Scope":""}`))
+				return
+			}
+			_ = json.NewEncoder(w).Encode(map[string]any{"Name": "data", "Labels": map[string]string{"owner": kept}})
+		})
+		err := c.EnsureVolume(t.Context(), docker.VolumeSpec{Name: "data", Labels: map[string]string{"owner": "me"}})
+		if !errors.Is(err, want) {
+			t.Errorf("kept %q: %v, want %v", kept, err, want)
+		}
+	}
+}

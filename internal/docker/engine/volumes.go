@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/moby/moby/client"
 
@@ -26,12 +28,30 @@ func (c *Client) EnsureVolume(ctx context.Context, spec docker.VolumeSpec) error
 	if err != nil {
 		return c.fail(what, err)
 	}
-	for key, want := range spec.Labels {
-		if got, ok := res.Volume.Labels[key]; !ok || got != want {
-			return fmt.Errorf("%s: %w: a volume of that name exists with %s=%q, wanted %q", what, docker.ErrConflict, key, got, want)
-		}
+	if otherLabel(res.Volume.Labels, spec.Labels) == "" {
+		return nil
+	}
+	// An engine that was restarted answers a creation with a volume's name alone,
+	// until it has been asked for the volume itself.
+	seen, err := c.cli.VolumeInspect(ctx, spec.Name, client.VolumeInspectOptions{})
+	if err != nil {
+		return c.fail(what, err)
+	}
+	if key := otherLabel(seen.Volume.Labels, spec.Labels); key != "" {
+		return fmt.Errorf("%s: %w: a volume of that name exists with %s=%q, wanted %q", what, docker.ErrConflict, key, seen.Volume.Labels[key], spec.Labels[key])
 	}
 	return nil
+}
+
+// otherLabel is the first wanted label that is missing or says something else,
+// or "".
+func otherLabel(have, want map[string]string) string {
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if got, ok := have[key]; !ok || got != want[key] {
+			return key
+		}
+	}
+	return ""
 }
 
 // ListVolumes implements docker.Runtime.
