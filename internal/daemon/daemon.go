@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -47,7 +48,9 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 	if err := cfg.complete(); err != nil {
 		return err
 	}
-	st, err := sqlite.Open(ctx, sqlite.Options{Dir: cfg.DataDir, Logger: logger})
+	st, err := unlocked(ctx, func() (*sqlite.Store, error) {
+		return sqlite.Open(ctx, sqlite.Options{Dir: cfg.DataDir, Logger: logger})
+	})
 	if err != nil {
 		return err
 	}
@@ -65,7 +68,7 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 	if d.instance, err = st.InstanceID(ctx); err != nil {
 		return err
 	}
-	claim, err := claimInstance(ctx, d.instance, cfg.DataDir)
+	claim, err := unlocked(ctx, func() (io.Closer, error) { return claimInstance(ctx, d.instance, cfg.DataDir) })
 	if err != nil {
 		return err
 	}

@@ -6,11 +6,35 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/berth-cloud/berth/internal/store"
 )
+
+const (
+	lockPatience = 3 * time.Second
+	lockEvery    = 50 * time.Millisecond
+)
+
+// unlocked opens what another process may hold. One that was just killed holds it
+// for a moment more, and whoever starts the next one does not know.
+func unlocked[T any](ctx context.Context, open func() (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	for {
+		v, err := open()
+		if !errors.Is(err, store.ErrLocked) {
+			return v, err
+		}
+		select {
+		case <-ctx.Done():
+			return v, err
+		case <-time.After(lockEvery):
+		}
+	}
+}
 
 // claimInstance keeps an instance to one daemon until it is closed, or the process
 // ends. The lock of a data directory does not know its copies; a daemon on a copy
