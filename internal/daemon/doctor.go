@@ -89,10 +89,16 @@ func (d *daemon) checkRoutes(context.Context) []wire.Check {
 // routesCheck speaks up when a data plane that answers does not take its routes.
 func routesCheck(conditions []reconcile.Condition, pid int, dir string) []wire.Check {
 	for _, c := range conditions {
-		if c.Reason == ingress.ReasonRefused {
-			return []wire.Check{{Name: "routes", State: wire.CheckFailed, Message: "it goes on with the routes it has: " + c.Message,
-				Fix: fmt.Sprintf("look at the disk of %s; if that folder was removed or changed under the data plane, end process %d: another is started and gets all routes", dir, pid)}}
+		fix := ""
+		switch c.Reason {
+		case ingress.ReasonRefused:
+			fix = fmt.Sprintf("look at the disk of %s; if that folder was removed or changed under the data plane, end process %d: another is started and gets all routes", dir, pid)
+		case ingress.ReasonOlderStore:
+			fix = fmt.Sprintf("bring the newest data directory back; or, to give the data plane's routes up, stop berthd, end process %d, remove %s/tables, and start berthd", pid, dir)
+		default:
+			continue
 		}
+		return []wire.Check{{Name: "routes", State: wire.CheckFailed, Message: "it goes on with the routes it has: " + c.Message, Fix: fix}}
 	}
 	return nil
 }

@@ -73,6 +73,10 @@ func TestDoctorSaysWhenRoutesAreNotTaken(t *testing.T) {
 	if len(got) != 1 || got[0].State != wire.CheckFailed || !strings.Contains(got[0].Message, "no space left") || !strings.Contains(got[0].Fix, "process 7") {
 		t.Errorf("refused: %+v", got)
 	}
+	got = routesCheck([]reconcile.Condition{{Status: reconcile.False, Reason: ingress.ReasonOlderStore, Message: "older version"}}, 7, "/data/ingress")
+	if len(got) != 1 || got[0].State != wire.CheckFailed || !strings.Contains(got[0].Fix, "stop berthd, end process 7, remove /data/ingress/tables") {
+		t.Errorf("an older store: %+v", got)
+	}
 }
 
 func TestDoctorWarnsOfADiskThatFills(t *testing.T) {

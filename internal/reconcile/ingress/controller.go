@@ -38,6 +38,7 @@ const (
 	ReasonInSync      = "InSync"
 	ReasonUnreachable = "DataPlaneUnreachable"
 	ReasonRefused     = "TableRefused"
+	ReasonOlderStore  = "StoreOlderThanDataPlane"
 	ReasonReadFailed  = "RoutesUnreadable"
 )
 
@@ -72,9 +73,10 @@ func (c Controller) Reconcile(ctx context.Context) (reconcile.Result, error) {
 	}
 	ack, err := p.Plane.Push(ctx, Build(state, facts))
 	switch {
-	case errors.Is(err, table.ErrOldVersion):
-		err = fmt.Errorf("%w; its table is newer than this data directory: restore the directory, or stop the data plane and remove its tables to start over", err)
-		return verdict(reconcile.False, ReasonRefused, err.Error()), err
+	case errors.Is(err, table.ErrOldVersion), errors.Is(err, table.ErrSameVersion):
+		p.Link.disown()
+		err = fmt.Errorf("%w; its table is from a newer store than the one in this data directory", err)
+		return verdict(reconcile.False, ReasonOlderStore, err.Error()), err
 	case err != nil && before.Known:
 		return verdict(reconcile.False, ReasonRefused, err.Error()), err
 	case err != nil:

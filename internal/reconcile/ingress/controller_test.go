@@ -173,9 +173,11 @@ func TestWhatKeepsATableFromBeingTakenIsTheCondition(t *testing.T) {
 		"a table that it refuses": {func(d *desk) { d.plane.fail = fmt.Errorf("%w: no host", table.ErrInvalid) },
 			reconcile.False, ReasonRefused, "no host", true},
 		"a newer one in use": {func(d *desk) { d.plane.fail = table.ErrOldVersion },
-			reconcile.False, ReasonRefused, "newer than this data directory", true},
+			reconcile.False, ReasonOlderStore, "from a newer store", true},
+		"the same version with other routes": {func(d *desk) { d.plane.fail = table.ErrSameVersion },
+			reconcile.False, ReasonOlderStore, "from a newer store", true},
 		"a newer one, seen before its report": {func(d *desk) { d.Link.lose(); d.plane.fail = table.ErrOldVersion },
-			reconcile.False, ReasonRefused, "restore the directory", true},
+			reconcile.False, ReasonOlderStore, "from a newer store", true},
 		"a store that cannot be read": {func(d *desk) { d.routes.err = errors.New("disk gone") }, reconcile.Unknown, ReasonReadFailed, "disk gone", true},
 		"facts that cannot be read":   {func(d *desk) { d.factsErr = errors.New("no /proc") }, reconcile.Unknown, ReasonReadFailed, "no /proc", true},
 	} {

@@ -30,6 +30,7 @@ type Link struct {
 	mu    sync.Mutex
 	epoch string
 	view  application.IngressView
+	alien bool              // the table of this epoch is another store's
 	names map[string]string // target -> service
 }
 
@@ -71,7 +72,20 @@ func (l *Link) Run(ctx context.Context) {
 func (l *Link) View() application.IngressView {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.view
+	v := l.view
+	if l.alien && v.Known {
+		v.Acked, v.Reported = unacknowledged, unacknowledged
+	}
+	return v
+}
+
+// disown says that the data plane's table is not of this store, as when an older
+// copy was brought back: its version, however high, covers nothing of ours. It
+// holds until the data plane takes a table, or is another process.
+func (l *Link) disown() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.alien = true
 }
 
 // acknowledged takes in an answer to a push.
@@ -81,7 +95,7 @@ func (l *Link) acknowledged(a table.Ack) {
 	if !l.view.Known || a.Epoch != l.epoch {
 		return // an answer of a process that is gone, or whose report is yet to come
 	}
-	l.view.Acked = max(l.view.Acked, a.Version)
+	l.view.Acked, l.alien = max(l.view.Acked, a.Version), false
 }
 
 // lose forgets the view and reports whether there was one.
@@ -89,7 +103,7 @@ func (l *Link) lose() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	was := l.view.Known
-	l.view, l.epoch = application.IngressView{}, ""
+	l.view, l.epoch, l.alien = application.IngressView{}, "", false
 	return was
 }
 
@@ -108,7 +122,9 @@ func (l *Link) take(r table.Report) {
 	fresh := r.Epoch != l.epoch
 	before, beforeNames := l.view, l.names
 	reported := acked
-	if !fresh {
+	if fresh {
+		l.alien = false
+	} else {
 		acked = max(acked, before.Acked)
 	}
 	l.epoch, l.names = r.Epoch, names

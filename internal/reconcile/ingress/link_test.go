@@ -54,6 +54,30 @@ func TestTheReportsVersionIsToldApartFromTheAcknowledgedOne(t *testing.T) {
 	}
 }
 
+func TestATableOfAnotherStoreCoversNothing(t *testing.T) {
+	l := newLink(nil, &heard{})
+	l.take(report("a", 542, target("x", 1, false)))
+	l.disown()
+	for _, still := range []table.Report{report("a", 542), report("a", 542, target("x", 1, false))} {
+		if v := l.View(); !v.Known || v.Acked != unacknowledged || v.Reported != unacknowledged {
+			t.Errorf("view %+v, want nothing acknowledged", v)
+		}
+		l.take(still)
+	}
+	if v := l.View(); v.InFlight["x"].InFlight != 1 {
+		t.Errorf("what is in flight is lost: %+v", v)
+	}
+	l.acknowledged(table.Ack{Epoch: "a", Version: 543})
+	if v := l.View(); v.Acked != 543 {
+		t.Errorf("once it took a table: %+v", v)
+	}
+	l.disown()
+	l.take(report("b", 2))
+	if v := l.View(); v.Acked != 2 {
+		t.Errorf("another process: %+v", v)
+	}
+}
+
 func TestALateAcknowledgementTakesNothingBack(t *testing.T) {
 	l := newLink(nil, &heard{})
 	l.take(report("a", 6))
