@@ -23,6 +23,9 @@ func (c *Controller) refused(w *World, a Action, err error) error {
 		err = fmt.Errorf("%s %s: %w", a.Kind, on, err)
 	}
 	reason := refusal(a.Kind, err)
+	if buildGone(&a, err) {
+		reason = ReasonImageNotFound
+	}
 	if reason == "" && !elsewhere(err) && c.memory.noteError(c.service) >= patience {
 		reason = lastingReason(a.Kind)
 		if errors.Is(err, store.ErrSubnetFull) {
@@ -34,6 +37,12 @@ func (c *Controller) refused(w *World, a Action, err error) error {
 	}
 	c.memory.noteFailure(c.service, w.Desired.AttemptID, &Failure{Reason: reason, Detail: explainRefusal(&a, err)})
 	return err
+}
+
+// buildGone reports whether a release cannot be made any more: its image was built
+// on this machine, and no registry has it.
+func buildGone(a *Action, err error) bool {
+	return a.Kind == ActCreate && a.Release != nil && a.Release.Local && docker.IsImageNotFound(err)
 }
 
 var (
@@ -89,6 +98,9 @@ func explainRefusal(a *Action, err error) string {
 	case errors.Is(err, docker.ErrPortInUse):
 		return fmt.Sprintf("container %s cannot start: %s is taken by another program on this machine; free it, or publish another host_port (%s)",
 			a.Container, takenPort(a, text), text)
+	case buildGone(a, err):
+		return fmt.Sprintf("the image of %s, %s as it was built on this machine then (%s), is gone, and no registry has it; build what you want to run and apply it",
+			a.Release.ID, a.Release.Image, shortID(a.Release.ImageID))
 	case errors.Is(err, store.ErrSubnetFull):
 		return fmt.Sprintf("no address is left for container %s: the network of an app has room for 253 containers, old and new counted together; change fewer services at once, or ask for fewer replicas",
 			a.Container)

@@ -36,6 +36,8 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 		{"a foreign program", start, oci(`exec: "/srv": exec format error`), []string{"another kind of processor"}},
 		{"another exec", start, oci(`exec: "/srv": too late`), []string{`"/srv" cannot be run`, "too late"}},
 		{"anything else", start, errors.New("as it is"), []string{"as it is"}},
+		{"a build that is gone", &Action{Kind: ActCreate, Release: &store.Release{ID: "shop-web-v2", Image: "web:1", ImageID: "sha256:0123456789abcdef", Local: true}},
+			fmt.Errorf("create: %w", docker.ErrImageNotFound), []string{"shop-web-v2", "web:1", "sha256:0123456789ab", "is gone"}},
 		{"a full network", &Action{Kind: ActCreate, Container: "shop-web-1"}, fmt.Errorf("address: %w", store.ErrSubnetFull),
 			[]string{"shop-web-1", "253 containers", "fewer"}},
 		{"a foreign volume", &Action{Kind: ActEnsureVolume, Volume: "data"}, fmt.Errorf("%w: it has another label", docker.ErrConflict),
