@@ -89,6 +89,10 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 	return d.serve(ctx, listener, server)
 }
 
+// passCeiling is the longest wait after a pass that failed. Requests may be held
+// meanwhile: a service that is replaced in place has nothing that serves.
+const passCeiling = 5 * time.Second
+
 // wire connects the floors.
 func (d *daemon) wire(plane *controlclient.Client) {
 	wake := func(service string) { d.engine.Kick(serviceKey(service)) }
@@ -120,7 +124,7 @@ func (d *daemon) wire(plane *controlclient.Client) {
 	d.finalizer = application.NewDeleteFinalizer(d.store, resolve, d.logger, d.options...)
 	d.engine = reconcile.New(d.factory, reconcile.Config{
 		Workers: d.cfg.Workers, List: d.keys, Store: d.store, Logger: d.logger,
-		Backoff: reconcile.Backoff{Base: 100 * time.Millisecond, Ceiling: 30 * time.Second},
+		Backoff: reconcile.Backoff{Base: 100 * time.Millisecond, Ceiling: passCeiling},
 	})
 }
 

@@ -67,6 +67,7 @@ func TestTheEnginesWordsBecomeSentinels(t *testing.T) {
 		{409, "remove x: volume is in use - [y]", docker.ErrConflict},
 		{409, "task " + leftID + ": already exists", docker.ErrWedged},
 		{409, "container \"" + leftID + "\": already exists", docker.ErrWedged},
+		{500, "id already in use", docker.ErrWedged},
 		{500, "OCI runtime create failed: container with id exists: container with given id already exists: unknown", docker.ErrWedged},
 		{400, "invalid reference format", docker.ErrInvalid},
 		{503, "starting up", docker.ErrUnavailable},

@@ -54,7 +54,7 @@ func (c *Client) Start(ctx context.Context, name string) error {
 // leftTask is how engines word that containerd still has what they know nothing
 // of any more: they were killed between having it made and noting it down.
 // Engines from version 24 on clean up by themselves.
-var leftTask = regexp.MustCompile(`(?:task|container) "?[0-9a-f]{64}"?: already exists|container with (?:given )?id already exists`)
+var leftTask = regexp.MustCompile(`(?:task|container) "?[0-9a-f]{64}"?: already exists|container with (?:given )?id already exists|\bid already in use`)
 
 // Stop implements docker.Runtime.
 func (c *Client) Stop(ctx context.Context, name string, grace time.Duration) error {
