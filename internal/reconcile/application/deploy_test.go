@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/docker/dockertest"
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/spec"
@@ -163,6 +164,41 @@ func TestAContainerTheEngineLostTrackOfIsMadeAnew(t *testing.T) {
 				t.Errorf("two writers: %+v", o)
 			}
 		})
+	}
+}
+
+func TestWhatReplacesAContainerTheEngineLostTrackOfIsNotWaitedFor(t *testing.T) {
+	r := startRig(t)
+	r.apply(r.spec("good:1"))
+	r.engine.Script(dockertest.Fault{Call: dockertest.CallStart, Kind: dockertest.Wedge})
+	failed := 0
+	for range 20 {
+		r.pass()
+		if r.lastErr != nil {
+			failed++
+		}
+		if len(r.running()) == 1 {
+			break
+		}
+	}
+	if len(r.running()) != 1 || failed != 1 {
+		t.Errorf("%d passes failed, want the one in which the engine crashed; running %v", failed, r.running())
+	}
+}
+
+func TestAnEngineThatLosesTrackOfEveryContainerEndsTheAttempt(t *testing.T) {
+	r := startRig(t)
+	r.apply(r.spec("good:1"))
+	r.engine.Script(dockertest.Fault{Call: dockertest.CallStart, Kind: dockertest.FailBefore, Err: docker.ErrWedged, Times: 1000})
+	for range 100 {
+		r.pass()
+		if r.attempt().State.Final() {
+			break
+		}
+		r.clock.Advance(time.Second)
+	}
+	if a := r.attempt(); a.State != store.AttemptFailed || a.Reason != string(ReasonStartFailed) {
+		t.Errorf("attempt %s %s: %s", a.State, a.Reason, a.Message)
 	}
 }
 

@@ -16,7 +16,8 @@ func (c *Controller) execute(ctx context.Context, w *World, actions []Action) (i
 	done := 0
 	var trace []store.TraceEvent
 	var failed error
-	for len(actions) > 0 && failed == nil {
+	remade := false
+	for len(actions) > 0 && failed == nil && !remade {
 		batch := actions[:1]
 		for batch[0].Kind == ActStop && len(batch) < len(actions) && actions[len(batch)].Kind == ActStop {
 			batch = actions[:len(batch)+1]
@@ -38,6 +39,12 @@ func (c *Controller) execute(ctx context.Context, w *World, actions []Action) (i
 		}
 		events, err := c.performAll(ctx, w, batch)
 		trace = append(trace, events...)
+		if errors.Is(err, errRemade) && c.memory.noteError(c.service) < patience {
+			c.logger.WarnContext(ctx, "a container is made anew", "service", c.service, "error", err)
+			remade = true
+			done++
+			continue
+		}
 		if err != nil {
 			failed = c.refused(w, batch[0], err)
 			continue
@@ -46,7 +53,7 @@ func (c *Controller) execute(ctx context.Context, w *World, actions []Action) (i
 			done += len(batch)
 		}
 	}
-	if failed == nil {
+	if failed == nil && !remade {
 		c.memory.forgetErrors(c.service)
 	}
 	if done > 0 || failed != nil {
@@ -203,6 +210,9 @@ func (c *Controller) create(ctx context.Context, w *World, a *Action) error {
 	return err
 }
 
+// errRemade: the next plan makes the container again, and need not wait for it.
+var errRemade = errors.New("it is removed and made anew")
+
 func (c *Controller) start(ctx context.Context, w *World, a *Action) error {
 	err := c.rt.Start(ctx, a.Container)
 	if m := w.member(a.Container); m != nil {
@@ -214,7 +224,7 @@ func (c *Controller) start(ctx context.Context, w *World, a *Action) error {
 		if rerr := c.remove(ctx, w, a); rerr != nil {
 			return errors.Join(err, rerr)
 		}
-		return fmt.Errorf("%w; it is removed and made anew", err)
+		return fmt.Errorf("%w; %w", err, errRemade)
 	}
 	return err
 }
