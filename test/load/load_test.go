@@ -152,7 +152,9 @@ func TestNobodyListeningIsCounted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
 	r := Run(ctx, Config{Addr: addr, Host: "hello.localhost", Rate: 50, Slow: 1, Streams: 1, Sockets: 1})
-	if r.Failed != r.Requests || r.Failed < 4 {
+	// The end of the run may meet the stream and the WebSocket in the middle of an
+	// attempt; what we end ourselves is no failure.
+	if r.Requests-r.Failed > 2 || r.Failed < 4 {
 		t.Errorf("%d of %d failed", r.Failed, r.Requests)
 	}
 	if len(r.Examples) > maxExamples {
