@@ -172,8 +172,12 @@ func TestWhatReplacesAContainerTheEngineLostTrackOfIsNotWaitedFor(t *testing.T) 
 	r.apply(r.spec("good:1"))
 	r.engine.Script(dockertest.Fault{Call: dockertest.CallStart, Kind: dockertest.Wedge})
 	failed := 0
+	var first docker.ContainerState
 	for range 20 {
 		r.pass()
+		if all := r.engine.Containers(); len(all) > 0 && first.ID == "" {
+			first = all[0]
+		}
 		if r.lastErr != nil {
 			failed++
 		}
@@ -183,6 +187,9 @@ func TestWhatReplacesAContainerTheEngineLostTrackOfIsNotWaitedFor(t *testing.T) 
 	}
 	if len(r.running()) != 1 || failed != 1 {
 		t.Errorf("%d passes failed, want the one in which the engine crashed; running %v", failed, r.running())
+	}
+	if all := r.engine.Containers(); len(all) != 1 || all[0].ID == first.ID || all[0].Address == first.Address || all[0].Name != first.Name {
+		t.Errorf("first %+v, then %+v; want the name again at another address", first, all)
 	}
 }
 

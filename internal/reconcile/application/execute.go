@@ -224,6 +224,10 @@ func (c *Controller) start(ctx context.Context, w *World, a *Action) error {
 		if rerr := c.remove(ctx, w, a); rerr != nil {
 			return errors.Join(err, rerr)
 		}
+		// What the crash left of its network may go on answering at its address.
+		if rerr := c.freeAddress(ctx, w.Desired.AppID, a.Container); rerr != nil {
+			return errors.Join(err, rerr)
+		}
 		return fmt.Errorf("%w; %w", err, errRemade)
 	}
 	return err

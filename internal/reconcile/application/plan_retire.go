@@ -131,9 +131,9 @@ func (p *planner) report(goal *store.Release, ready int) {
 	case ready == 0:
 		p.condition(reconcile.False, p.whyNone(goal), p.explainNone(goal))
 	case ready < want && p.attemptOpen():
-		p.condition(reconcile.True, ReasonScaling, fmt.Sprintf("%d of %d replicas serve", ready, want))
+		p.condition(reconcile.True, ReasonScaling, fmt.Sprintf("%d of %d replicas serve%s", ready, want, p.lacking(goal)))
 	case ready < want:
-		p.condition(reconcile.True, ReasonDegraded, fmt.Sprintf("%d of %d replicas serve", ready, want))
+		p.condition(reconcile.True, ReasonDegraded, fmt.Sprintf("%d of %d replicas serve%s", ready, want, p.lacking(goal)))
 	case done && !w.acknowledged():
 		p.recheck()
 		p.giveUpCutover()
@@ -204,20 +204,40 @@ func (p *planner) whyNone(r *store.Release) Reason {
 
 func (p *planner) explainNone(r *store.Release) string {
 	for i := range p.w.Groups {
-		g := &p.w.Groups[i]
-		if !g.matches(r) {
-			continue
-		}
-		switch m := g.Main(); m.Status {
-		case docker.StatusExited, docker.StatusDead, docker.StatusRestarting:
-			return explainEnd(m, "")
-		case docker.StatusPaused:
-			return explainPaused(m)
-		case docker.StatusRunning, docker.StatusCreated, docker.StatusRemoving:
-			if m.Ready.Last != "" {
-				return "container " + m.Name + ": " + m.Ready.Last
+		if g := &p.w.Groups[i]; g.matches(r) {
+			if text := explainAbsence(g.Main()); text != "" {
+				return text
 			}
 		}
 	}
 	return "no replica is ready"
+}
+
+// lacking says, after a colon, why a replica beside those that serve does not.
+func (p *planner) lacking(r *store.Release) string {
+	for i := range p.w.Groups {
+		g := &p.w.Groups[i]
+		if !g.matches(r) || p.w.target(g.Main().Name) != nil && g.Main().Status == docker.StatusRunning {
+			continue
+		}
+		if text := explainAbsence(g.Main()); text != "" {
+			return ": " + text
+		}
+	}
+	return ""
+}
+
+// explainAbsence says why a container takes no traffic, as far as it shows.
+func explainAbsence(m *Member) string {
+	switch m.Status {
+	case docker.StatusExited, docker.StatusDead, docker.StatusRestarting:
+		return explainEnd(m, "")
+	case docker.StatusPaused:
+		return explainPaused(m)
+	case docker.StatusRunning, docker.StatusCreated, docker.StatusRemoving:
+		if m.Ready.Last != "" {
+			return "container " + m.Name + ": " + m.Ready.Last
+		}
+	}
+	return ""
 }
