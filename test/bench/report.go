@@ -104,7 +104,8 @@ func kernel() string {
 	if err != nil {
 		return "of unknown release"
 	}
-	return strings.TrimSpace(string(b))
+	version, _, _ := strings.Cut(strings.TrimSpace(string(b)), "-")
+	return version // what follows names a builder, not the kernel
 }
 
 // procField is the value of the first "name: value" line, or "unknown".
