@@ -2,6 +2,7 @@ package application
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
@@ -106,7 +107,7 @@ func (p *planner) remove(g *Group) {
 
 func (p *planner) freeLeaked() {
 	for _, name := range p.w.Leaked {
-		if !p.creates(name) {
+		if !p.plans(ActCreate, name) {
 			p.act(Action{Kind: ActFreeAddress, Container: name})
 		}
 	}
@@ -123,7 +124,7 @@ func (p *planner) report(goal *store.Release, ready int) {
 		return
 	}
 	want := p.replicas(goal)
-	done := ready == want && len(w.Active.Targets) == want && !p.changesTraffic()
+	done := ready == want && len(w.Active.Targets) == want && !p.plans(ActSetActive, "")
 	switch {
 	case p.plan.Condition.Reason != "":
 	case p.attemptFailed() && !(done && w.Release != nil && w.Release.ID == goal.ID):
@@ -160,35 +161,23 @@ func (p *planner) giveUpCutover() {
 		p.w.Timing.CutoverTimeout))
 }
 
-// creates reports whether this plan makes a container of that name.
-func (p *planner) creates(name string) bool {
-	for _, a := range p.plan.Actions {
-		if a.Kind == ActCreate && a.Container == name {
-			return true
-		}
-	}
-	return false
-}
-
-// changesTraffic reports whether this plan moves traffic.
-func (p *planner) changesTraffic() bool {
-	for _, a := range p.plan.Actions {
-		if a.Kind == ActSetActive {
-			return true
-		}
-	}
-	return false
+// plans reports whether this plan has an action of that kind, on that
+// container where one is named.
+func (p *planner) plans(kind ActionKind, container string) bool {
+	return slices.ContainsFunc(p.plan.Actions, func(a Action) bool {
+		return a.Kind == kind && (container == "" || a.Container == container)
+	})
 }
 
 // serveOn is the condition after a failed change.
 func (p *planner) serveOn(ready int) {
 	a := p.w.Attempt
-	msg := fmt.Sprintf("release %s serves; the last change failed: %s: %s", p.w.Active.ReleaseID, a.Reason, a.Message)
 	if ready == 0 {
 		p.condition(reconcile.False, ReasonNoReadyReplica, "the last change failed ("+a.Reason+": "+a.Message+") and the release before it is being brought back")
 		return
 	}
-	p.condition(reconcile.True, ReasonPreviousServing, msg)
+	p.condition(reconcile.True, ReasonPreviousServing,
+		fmt.Sprintf("release %s serves; the last change failed: %s: %s", p.w.Active.ReleaseID, a.Reason, a.Message))
 }
 
 // whyNone tells a crash loop from a plain absence.
