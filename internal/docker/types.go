@@ -39,8 +39,17 @@ type ContainerSpec struct {
 	Labels     map[string]string
 	StopSignal string
 	Init       bool
+	Hostname   string // "" lets the engine choose
 
-	Network   NetworkAttachment
+	// CapDrop and CapAdd are kernel capabilities without CAP_, "ALL" for all.
+	CapDrop, CapAdd []string
+	// NoNewPrivileges keeps programs from gaining rights by set-user-id files.
+	NoNewPrivileges bool
+	ReadOnlyRoot    bool // only mounts and tmpfs can be written to
+
+	Network NetworkAttachment
+	// Hosts are names that resolve to fixed addresses inside the container.
+	Hosts     []HostEntry
 	Ports     []PortBinding // published on the host
 	Mounts    []Mount
 	Tmpfs     map[string]string // path -> mount options
@@ -58,6 +67,12 @@ type NetworkAttachment struct {
 	Network string // name or id
 	Address netip.Addr
 	Aliases []string // DNS names on that network
+}
+
+// HostEntry is a name that a container resolves without asking anybody.
+type HostEntry struct {
+	Name    string
+	Address netip.Addr
 }
 
 // PortBinding publishes a container port on the host.
