@@ -164,7 +164,7 @@ func (d *differ) labels(old, new map[string]string) {
 }
 
 // readiness compares the probes key by key when there are two.
-func (d *differ) readiness(old, new *HTTPProbe) {
+func (d *differ) readiness(old, new *Probe) {
 	if old == nil || new == nil {
 		d.text("health.readiness", formatProbe(old), formatProbe(new), EffectRoll)
 		return

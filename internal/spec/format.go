@@ -48,7 +48,7 @@ func formatCommand(words []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-func formatProbe(p *HTTPProbe) string {
+func formatProbe(p *Probe) string {
 	if p == nil {
 		return ""
 	}

@@ -42,42 +42,122 @@ func (s *Service) Hash() string {
 // canonical is the text that the hash is over.
 func (s *Service) canonical() string {
 	r := record{}
-	r.list("command", s.Command)
-	r.list("env", envPairs(s.Env))
-	r.integer("port", int64(s.Port))
-	r.integer("resources.memory", s.Resources.MemoryBytes)
-	r.integer("resources.cpu", s.Resources.MilliCPU)
-	if p := s.Readiness; p != nil {
-		r.text("readiness.path", p.Path)
-		r.integer("readiness.port", int64(p.Port))
-		r.duration("readiness.interval", p.Interval, canonicalInterval)
-		r.duration("readiness.timeout", p.Timeout, canonicalTimeout)
-		if p.ExpectedStatus != canonicalExpected {
-			r.text("readiness.expected_status", p.ExpectedStatus)
-		}
-	}
-	records(r, "volumes", s.Volumes, func(v Volume, r record) {
+	main := s.Main()
+	main.canonical(r)
+	members(r, "inits", s.Inits)
+	members(r, "sidecars", s.Sidecars)
+	r.text("restart", string(s.Restart))
+	r.boolean("stateful", s.Stateful)
+	return r.String()
+}
+
+// canonical puts what one container is made from. The main container's name,
+// role and image are left out: the container's own name has them.
+func (m *Member) canonical(r record) {
+	r.list("depends_on", m.DependsOn)
+	r.list("command", m.Command)
+	r.list("env", envPairs(m.Env))
+	secretEnv(r, m.Env)
+	r.integer("port", int64(m.Port))
+	r.integer("resources.memory", m.Resources.MemoryBytes)
+	r.integer("resources.cpu", m.Resources.MilliCPU)
+	m.Readiness.canonical(r, "readiness")
+	m.Liveness.canonical(r, "liveness")
+	records(r, "volumes", m.Volumes, func(v Volume, r record) {
 		r.text("name", v.Name)
 		r.text("host_path", v.HostPath)
 		r.text("path", v.Path)
 		r.boolean("read_only", v.ReadOnly)
 	})
-	records(r, "publish", s.Publish, func(p PublishedPort, r record) {
+	records(r, "publish", m.Publish, func(p PublishedPort, r record) {
 		r.integer("port", int64(p.Port))
 		r.integer("host_port", int64(p.HostPort))
 		r.boolean("public", p.Public)
+		r.text("protocol", p.Protocol)
+		r.text("address", p.Address)
 	})
-	return r.String()
+	m.Process.canonical(r)
 }
 
-// envPairs are names and values in turn, by name.
+func (p *Process) canonical(r record) {
+	r.list("entrypoint", p.Entrypoint)
+	r.text("user", p.User)
+	r.text("working_dir", p.WorkingDir)
+	r.text("stop_signal", p.StopSignal)
+	r.boolean("init", p.Init)
+	r.boolean("read_only_root", p.ReadOnlyRoot)
+	r.boolean("hardened", p.Hardened)
+	r.list("cap_add", p.CapAdd)
+	records(r, "tmpfs", p.Tmpfs, func(t Tmpfs, r record) {
+		r.text("path", t.Path)
+		r.integer("size", t.SizeBytes)
+	})
+	records(r, "files", p.Files, func(f File, r record) {
+		r.text("path", f.Path)
+		f.Secret.canonical(r)
+	})
+}
+
+func (p *Probe) canonical(r record, key string) {
+	if p == nil {
+		return
+	}
+	r.text(key+".path", p.Path)
+	r.integer(key+".port", int64(p.Port))
+	r.duration(key+".interval", p.Interval, canonicalInterval)
+	r.duration(key+".timeout", p.Timeout, canonicalTimeout)
+	if p.ExpectedStatus != canonicalExpected {
+		r.text(key+".expected_status", p.ExpectedStatus)
+	}
+	r.list(key+".exec", p.Exec)
+	r.boolean(key+".grpc", p.GRPC)
+	r.text(key+".grpc_service", p.GRPCService)
+	r.integer(key+".failures", int64(p.Failures))
+}
+
+func (s SecretRef) canonical(r record) {
+	r.text("key", s.Key)
+	r.boolean("optional", s.Optional)
+	r.integer("version", s.Version)
+}
+
+// members puts members in their order, each with its name; an image's identity
+// is hashed beside the spec for them too.
+func members(r record, key string, list []Member) {
+	forms := make([]string, 0, len(list))
+	for i := range list {
+		one := record{}
+		one.text("name", list[i].Name)
+		list[i].canonical(one)
+		forms = append(forms, one.String())
+	}
+	r.list(key, forms)
+}
+
+// envPairs are names and values in turn, by name; secrets are not among them.
 func envPairs(env []EnvVar) []string {
 	sorted := slices.SortedStableFunc(slices.Values(env), func(a, b EnvVar) int { return strings.Compare(a.Name, b.Name) })
 	pairs := make([]string, 0, 2*len(sorted))
 	for _, e := range sorted {
-		pairs = append(pairs, e.Name, e.Value)
+		if e.Secret.Key == "" {
+			pairs = append(pairs, e.Name, e.Value)
+		}
 	}
 	return pairs
+}
+
+// secretEnv puts where secret variables come from.
+func secretEnv(r record, env []EnvVar) {
+	var secret []EnvVar
+	for _, e := range env {
+		if e.Secret.Key != "" {
+			secret = append(secret, e)
+		}
+	}
+	records(r, "secret_env", secret, func(e EnvVar, r record) {
+		r.text("name", e.Name)
+		e.Secret.canonical(r)
+	})
 }
 
 // record is the fields of a thing that differ from their defaults, each already

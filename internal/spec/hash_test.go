@@ -47,43 +47,43 @@ func TestHashIsTheWholeSHA256InHex(t *testing.T) {
 // needsContainer says for every field of a service, of what kind it is: true
 // for what a container is made from, false for what is done without one.
 var needsContainer = map[string]bool{
-	"Service.Name":             false, // part of the container's name already
-	"Service.Image":            false, // its identity is hashed beside the spec
-	"Service.Command":          true,
-	"Service.Env":              true,
-	"Service.Port":             true,
-	"Service.Domains":          false,
-	"Service.Path":             false,
-	"Service.Replicas":         false,
-	"Service.Strategy":         false,
-	"Service.Readiness":        true,
-	"Service.ReadyTimeout":     false,
-	"Service.StableWindow":     false,
-	"Service.DrainTimeout":     false,
-	"Service.StopGrace":        false, // said at the stop
-	"Service.HoldTimeout":      false,
-	"Service.KeepPrevious":     false,
-	"Service.Resources":        true,
-	"Service.Volumes":          true,
-	"Service.Publish":          true,
-	"Service.Labels":           false,
-	"EnvVar.Name":              true,
-	"EnvVar.Value":             true,
-	"HTTPProbe.Path":           true,
-	"HTTPProbe.Port":           true,
-	"HTTPProbe.Interval":       true,
-	"HTTPProbe.Timeout":        true,
-	"HTTPProbe.ExpectedStatus": true,
-	"Resources.MemoryBytes":    true,
-	"Resources.MilliCPU":       true,
-	"Volume.Name":              true,
-	"Volume.HostPath":          true,
-	"Volume.Path":              true,
-	"Volume.ReadOnly":          true,
-	"Volume.Shared":            false, // a promise about the program
-	"PublishedPort.Port":       true,
-	"PublishedPort.HostPort":   true,
-	"PublishedPort.Public":     true,
+	"Service.Name":           false, // part of the container's name already
+	"Service.Image":          false, // its identity is hashed beside the spec
+	"Service.Command":        true,
+	"Service.Env":            true,
+	"Service.Port":           true,
+	"Service.Domains":        false,
+	"Service.Path":           false,
+	"Service.Replicas":       false,
+	"Service.Strategy":       false,
+	"Service.Readiness":      true,
+	"Service.ReadyTimeout":   false,
+	"Service.StableWindow":   false,
+	"Service.DrainTimeout":   false,
+	"Service.StopGrace":      false, // said at the stop
+	"Service.HoldTimeout":    false,
+	"Service.KeepPrevious":   false,
+	"Service.Resources":      true,
+	"Service.Volumes":        true,
+	"Service.Publish":        true,
+	"Service.Labels":         false,
+	"EnvVar.Name":            true,
+	"EnvVar.Value":           true,
+	"Probe.Path":             true,
+	"Probe.Port":             true,
+	"Probe.Interval":         true,
+	"Probe.Timeout":          true,
+	"Probe.ExpectedStatus":   true,
+	"Resources.MemoryBytes":  true,
+	"Resources.MilliCPU":     true,
+	"Volume.Name":            true,
+	"Volume.HostPath":        true,
+	"Volume.Path":            true,
+	"Volume.ReadOnly":        true,
+	"Volume.Shared":          false, // a promise about the program
+	"PublishedPort.Port":     true,
+	"PublishedPort.HostPort": true,
+	"PublishedPort.Public":   true,
 }
 
 // sampleService has something in every field.
@@ -91,7 +91,7 @@ func sampleService() *Service {
 	return &Service{
 		Name: "web", Image: "web:1", Command: []string{"serve"}, Env: []EnvVar{{"A", "b"}}, Port: 8080,
 		Domains: []string{"shop.example"}, Path: "/app", Replicas: 2, Strategy: BlueGreen,
-		Readiness:    &HTTPProbe{Path: "/ready", Port: 81, Interval: time.Second, Timeout: time.Second, ExpectedStatus: "200"},
+		Readiness:    &Probe{Path: "/ready", Port: 81, Interval: time.Second, Timeout: time.Second, ExpectedStatus: "200"},
 		ReadyTimeout: time.Minute, StableWindow: time.Second, DrainTimeout: time.Second, StopGrace: time.Second,
 		HoldTimeout: time.Second, KeepPrevious: time.Minute, Resources: Resources{1 << 30, 500},
 		Volumes: []Volume{{Name: "data", HostPath: "/srv/x", Path: "/data"}},
@@ -195,7 +195,7 @@ func TestAFieldAtItsDefaultAddsNothingToTheCanonicalForm(t *testing.T) {
 	if got := s.canonical(); got != "" {
 		t.Errorf("a service that says nothing has the canonical form %q, want none", got)
 	}
-	s.Readiness = &HTTPProbe{Path: "/", Interval: 2 * time.Second, Timeout: 2 * time.Second, ExpectedStatus: "200-299"}
+	s.Readiness = &Probe{Path: "/", Interval: 2 * time.Second, Timeout: 2 * time.Second, ExpectedStatus: "200-299"}
 	s.Volumes = []Volume{{Name: "data", Path: "/data"}}
 	s.Publish = []PublishedPort{{Port: 1, HostPort: 2}}
 	want := strings.Join([]string{
@@ -277,7 +277,7 @@ func anyService(t *rapid.T, label string) *Service {
 		s.Env = []EnvVar{{few("name", "A", "B"), few("value", "", "x")}}
 	}
 	if yes("probe") {
-		s.Readiness = &HTTPProbe{Path: few("probe path", "/", "/ready"), Interval: DefaultProbeInterval,
+		s.Readiness = &Probe{Path: few("probe path", "/", "/ready"), Interval: DefaultProbeInterval,
 			Timeout: time.Duration(1+num("timeout", 1)) * time.Second, ExpectedStatus: DefaultExpected}
 	}
 	if yes("volume") {

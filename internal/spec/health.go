@@ -22,7 +22,7 @@ const (
 func healthFields() []field[serviceDraft] {
 	return []field[serviceDraft]{
 		{name: "readiness", read: func(d *decoder, v value, s *serviceDraft) {
-			p := HTTPProbe{
+			p := Probe{
 				Interval:       DefaultProbeInterval,
 				Timeout:        DefaultProbeTimeout,
 				ExpectedStatus: DefaultExpected,
@@ -36,17 +36,17 @@ func healthFields() []field[serviceDraft] {
 }
 
 // readinessFields are the keys of health.readiness.
-func readinessFields() []field[HTTPProbe] {
-	return []field[HTTPProbe]{
+func readinessFields() []field[Probe] {
+	return []field[Probe]{
 		{name: "path", required: true, read: readProbePath},
-		{name: "port", read: func(d *decoder, v value, p *HTTPProbe) {
+		{name: "port", read: func(d *decoder, v value, p *Probe) {
 			if n, ok := d.integer(v, 1, maxPort); ok {
 				p.Port = n
 			}
 		}},
-		durationField("interval", minProbeInterval, maxProbeInterval, func(p *HTTPProbe) *time.Duration { return &p.Interval }),
-		durationField("timeout", minProbeTimeout, maxProbeTimeout, func(p *HTTPProbe) *time.Duration { return &p.Timeout }),
-		{name: "expected_status", read: func(d *decoder, v value, p *HTTPProbe) {
+		durationField("interval", minProbeInterval, maxProbeInterval, func(p *Probe) *time.Duration { return &p.Interval }),
+		durationField("timeout", minProbeTimeout, maxProbeTimeout, func(p *Probe) *time.Duration { return &p.Timeout }),
+		{name: "expected_status", read: func(d *decoder, v value, p *Probe) {
 			text, ok := d.text(v)
 			if !ok {
 				return
@@ -64,7 +64,7 @@ func readinessFields() []field[HTTPProbe] {
 
 var probePathForm = regexp.MustCompile(`^/[!-~]*$`)
 
-func readProbePath(d *decoder, v value, p *HTTPProbe) {
+func readProbePath(d *decoder, v value, p *Probe) {
 	path, ok := d.str(v)
 	switch {
 	case !ok:

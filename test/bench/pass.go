@@ -142,7 +142,7 @@ func (f *fleet) desire(ctx context.Context, st *sqlite.Store, n int) error {
 func service(name string) spec.Service {
 	return spec.Service{
 		Name: name, Image: simImage, Port: port, Replicas: 1, Strategy: spec.BlueGreen,
-		Readiness:    &spec.HTTPProbe{Path: "/", Interval: time.Second, Timeout: time.Second, ExpectedStatus: "200-299"},
+		Readiness:    &spec.Probe{Path: "/", Interval: time.Second, Timeout: time.Second, ExpectedStatus: "200-299"},
 		ReadyTimeout: time.Minute, DrainTimeout: time.Second, StopGrace: time.Second, HoldTimeout: time.Second,
 	}
 }
@@ -188,7 +188,7 @@ func (f *fleet) round(ctx context.Context) error {
 type simProber struct{ engine *dockertest.Engine }
 
 // Probe asks for the declared path.
-func (p simProber) Probe(ctx context.Context, addr netip.AddrPort, declared *spec.HTTPProbe) (bool, string) {
+func (p simProber) Probe(ctx context.Context, addr netip.AddrPort, declared *spec.Probe) (bool, string) {
 	status, err := p.engine.HTTP(ctx, addr, declared.Path)
 	if err != nil {
 		return false, err.Error()

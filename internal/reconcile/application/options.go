@@ -34,7 +34,7 @@ type deps struct {
 // Prober asks a container once whether it serves. The answer comes within the
 // probe's timeout; detail tells a person what was found when ok is false.
 type Prober interface {
-	Probe(ctx context.Context, addr netip.AddrPort, declared *spec.HTTPProbe) (ok bool, detail string)
+	Probe(ctx context.Context, addr netip.AddrPort, declared *spec.Probe) (ok bool, detail string)
 }
 
 // DefaultAddressRest is how long a freed container address is not given out.

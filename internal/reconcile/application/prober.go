@@ -17,7 +17,7 @@ var _ Prober = DialProber{}
 
 // Probe asks by HTTP where the service declares it, else whether the port
 // takes connections.
-func (p DialProber) Probe(ctx context.Context, addr netip.AddrPort, declared *spec.HTTPProbe) (bool, string) {
+func (p DialProber) Probe(ctx context.Context, addr netip.AddrPort, declared *spec.Probe) (bool, string) {
 	d := p.Dialer
 	if d == nil {
 		d = &net.Dialer{}

@@ -108,7 +108,7 @@ func (r *record) proven(started time.Time) {
 }
 
 // noteProbe takes in one probe and returns the readiness that follows.
-func (r *record) noteProbe(ok bool, detail string, now time.Time, declared *spec.HTTPProbe) Readiness {
+func (r *record) noteProbe(ok bool, detail string, now time.Time, declared *spec.Probe) Readiness {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	interval := spec.DefaultProbeInterval

@@ -81,7 +81,7 @@ func flaky(r dockertest.Run) dockertest.Behaviour {
 func (r *rig) spec(image string, change ...func(*spec.Service)) spec.Service {
 	s := spec.Service{
 		Name: r.service[len(r.app)+1:], Image: image, Port: 8080, Domains: []string{"shop.example"}, Replicas: 1,
-		Strategy: spec.BlueGreen, Readiness: &spec.HTTPProbe{Path: "/", Interval: time.Second, Timeout: time.Second, ExpectedStatus: "200-299"},
+		Strategy: spec.BlueGreen, Readiness: &spec.Probe{Path: "/", Interval: time.Second, Timeout: time.Second, ExpectedStatus: "200-299"},
 		ReadyTimeout: 10 * time.Second, DrainTimeout: 5 * time.Second, StopGrace: 2 * time.Second, HoldTimeout: 10 * time.Second,
 	}
 	for _, c := range change {
@@ -243,7 +243,7 @@ func (r *rig) describe() string {
 // simProber asks the simulated containers.
 type simProber struct{ engine *dockertest.Engine }
 
-func (p simProber) Probe(ctx context.Context, addr netip.AddrPort, declared *spec.HTTPProbe) (bool, string) {
+func (p simProber) Probe(ctx context.Context, addr netip.AddrPort, declared *spec.Probe) (bool, string) {
 	if declared == nil {
 		if err := p.engine.TCP(ctx, addr); err != nil {
 			return false, err.Error()
