@@ -24,7 +24,7 @@ func TestDiffSpeaksTheWordsOfTheFile(t *testing.T) {
 		"command":           {func(s *Service) { s.Command = []string{"serve", "-v", "a b"} }, `command: ["serve"] → ["serve", "-v", "a b"] (roll)`},
 		"command gone":      {func(s *Service) { s.Command = nil }, `command: removed ["serve"] (roll)`},
 		"variable":          {func(s *Service) { s.Env[0].Value = "c" }, `env.A: changed (roll)`},
-		"variable added":    {func(s *Service) { s.Env = append(s.Env, EnvVar{"B", ""}) }, `env.B: added (roll)`},
+		"variable added":    {func(s *Service) { s.Env = append(s.Env, EnvVar{Name: "B", Value: ""}) }, `env.B: added (roll)`},
 		"variable gone":     {func(s *Service) { s.Env = nil }, `env.A: removed (roll)`},
 		"port":              {func(s *Service) { s.Port = 80 }, `port: 8080 → 80 (roll)`},
 		"domains":           {func(s *Service) { s.Domains = []string{"a.example", "b.example"} }, `domains: shop.example → a.example, b.example (route)`},
@@ -71,8 +71,8 @@ func TestDiffSpeaksTheWordsOfTheFile(t *testing.T) {
 
 func TestValuesOfVariablesAreInNoLine(t *testing.T) {
 	old, changed := sampleService(), sampleService()
-	old.Env = []EnvVar{{"DB", "postgres://me:hunter2@db"}, {"GONE", "hunter2"}}
-	changed.Env = []EnvVar{{"DB", "postgres://me:hunter3@db"}, {"NEW", "hunter2"}}
+	old.Env = []EnvVar{{Name: "DB", Value: "postgres://me:hunter2@db"}, {Name: "GONE", Value: "hunter2"}}
+	changed.Env = []EnvVar{{Name: "DB", Value: "postgres://me:hunter3@db"}, {Name: "NEW", Value: "hunter2"}}
 	changes := Diff(old, changed)
 	if len(changes) != 3 {
 		t.Fatalf("%d changes, want 3", len(changes))

@@ -47,55 +47,130 @@ func TestHashIsTheWholeSHA256InHex(t *testing.T) {
 // needsContainer says for every field of a service, of what kind it is: true
 // for what a container is made from, false for what is done without one.
 var needsContainer = map[string]bool{
-	"Service.Name":           false, // part of the container's name already
-	"Service.Image":          false, // its identity is hashed beside the spec
-	"Service.Command":        true,
-	"Service.Env":            true,
-	"Service.Port":           true,
-	"Service.Domains":        false,
-	"Service.Path":           false,
-	"Service.Replicas":       false,
-	"Service.Strategy":       false,
-	"Service.Readiness":      true,
-	"Service.ReadyTimeout":   false,
-	"Service.StableWindow":   false,
-	"Service.DrainTimeout":   false,
-	"Service.StopGrace":      false, // said at the stop
-	"Service.HoldTimeout":    false,
-	"Service.KeepPrevious":   false,
-	"Service.Resources":      true,
-	"Service.Volumes":        true,
-	"Service.Publish":        true,
-	"Service.Labels":         false,
-	"EnvVar.Name":            true,
-	"EnvVar.Value":           true,
-	"Probe.Path":             true,
-	"Probe.Port":             true,
-	"Probe.Interval":         true,
-	"Probe.Timeout":          true,
-	"Probe.ExpectedStatus":   true,
-	"Resources.MemoryBytes":  true,
-	"Resources.MilliCPU":     true,
-	"Volume.Name":            true,
-	"Volume.HostPath":        true,
-	"Volume.Path":            true,
-	"Volume.ReadOnly":        true,
-	"Volume.Shared":          false, // a promise about the program
-	"PublishedPort.Port":     true,
-	"PublishedPort.HostPort": true,
-	"PublishedPort.Public":   true,
+	"Service.Name":              false, // part of the container's name already
+	"Service.Image":             false, // its identity is hashed beside the spec
+	"Service.Command":           true,
+	"Service.Env":               true,
+	"Service.Port":              true,
+	"Service.Domains":           false,
+	"Service.Path":              false,
+	"Service.Replicas":          false,
+	"Service.Strategy":          false,
+	"Service.MaxSurge":          false,
+	"Service.MaxUnavailable":    false,
+	"Service.Readiness":         true,
+	"Service.Liveness":          true,
+	"Service.ReadyTimeout":      false,
+	"Service.StableWindow":      false,
+	"Service.DrainTimeout":      false,
+	"Service.StopGrace":         false, // said at the stop
+	"Service.HoldTimeout":       false,
+	"Service.KeepPrevious":      false,
+	"Service.Resources":         true,
+	"Service.Volumes":           true,
+	"Service.Publish":           true,
+	"Service.Labels":            false,
+	"Service.Process":           true,
+	"Service.Inits":             true,
+	"Service.Sidecars":          true,
+	"Service.SidecarsFirst":     true,
+	"Service.Restart":           true,
+	"Service.CompletionTimeout": false,
+	"Service.DependsOn":         false, // waited for before the first container
+	"Service.DependsTimeout":    false,
+	"Dependency.Service":        false,
+	"Dependency.Condition":      false,
+	"Service.Stateful":          true,
+	"Process.Entrypoint":        true,
+	"Process.User":              true,
+	"Process.WorkingDir":        true,
+	"Process.StopSignal":        true,
+	"Process.Init":              true,
+	"Process.ReadOnlyRoot":      true,
+	"Process.Hardened":          true,
+	"Process.CapAdd":            true,
+	"Process.Tmpfs":             true,
+	"Process.Files":             true,
+	"Tmpfs.Path":                true,
+	"Tmpfs.SizeBytes":           true,
+	"File.Path":                 true,
+	"File.Secret":               true,
+	"SecretRef.Key":             true,
+	"SecretRef.Optional":        true,
+	"SecretRef.Version":         true,
+	"Member.Name":               true,
+	"Member.Role":               false, // the list it is in says it
+	"Member.DependsOn":          true,
+	"Member.Image":              false, // as that of the service
+	"Member.Command":            true,
+	"Member.Env":                true,
+	"Member.Port":               true,
+	"Member.Readiness":          true,
+	"Member.Liveness":           true,
+	"Member.Resources":          true,
+	"Member.Volumes":            true,
+	"Member.Publish":            true,
+	"Member.Process":            true,
+	"EnvVar.Name":               true,
+	"EnvVar.Value":              true,
+	"EnvVar.Secret":             true,
+	"Probe.Path":                true,
+	"Probe.Port":                true,
+	"Probe.Interval":            true,
+	"Probe.Timeout":             true,
+	"Probe.ExpectedStatus":      true,
+	"Probe.Exec":                true,
+	"Probe.GRPC":                true,
+	"Probe.GRPCService":         true,
+	"Probe.Failures":            true,
+	"Resources.MemoryBytes":     true,
+	"Resources.MilliCPU":        true,
+	"Volume.Name":               true,
+	"Volume.HostPath":           true,
+	"Volume.Path":               true,
+	"Volume.ReadOnly":           true,
+	"Volume.Shared":             false, // a promise about the program
+	"PublishedPort.Port":        true,
+	"PublishedPort.HostPort":    true,
+	"PublishedPort.Public":      true,
+	"PublishedPort.Protocol":    true,
+	"PublishedPort.Address":     true,
 }
 
 // sampleService has something in every field.
 func sampleService() *Service {
 	return &Service{
-		Name: "web", Image: "web:1", Command: []string{"serve"}, Env: []EnvVar{{"A", "b"}}, Port: 8080,
-		Domains: []string{"shop.example"}, Path: "/app", Replicas: 2, Strategy: BlueGreen,
+		Name: "web", Image: "web:1", Command: []string{"serve"}, Env: []EnvVar{{Name: "A", Value: "b"}}, Port: 8080,
+		Domains: []string{"shop.example"}, Path: "/app", Replicas: 2, Strategy: BlueGreen, MaxSurge: "25%", MaxUnavailable: "1",
 		Readiness:    &Probe{Path: "/ready", Port: 81, Interval: time.Second, Timeout: time.Second, ExpectedStatus: "200"},
+		Liveness:     &Probe{Exec: []string{"check"}, Interval: time.Second, Timeout: time.Second, Failures: 5},
 		ReadyTimeout: time.Minute, StableWindow: time.Second, DrainTimeout: time.Second, StopGrace: time.Second,
 		HoldTimeout: time.Second, KeepPrevious: time.Minute, Resources: Resources{1 << 30, 500},
 		Volumes: []Volume{{Name: "data", HostPath: "/srv/x", Path: "/data"}},
 		Publish: []PublishedPort{{Port: 80, HostPort: 8080}}, Labels: map[string]string{"team": "shop"},
+		Process: sampleProcess(),
+		Inits:   []Member{sampleMember("migrate")}, Sidecars: []Member{sampleMember("proxy")}, SidecarsFirst: []string{"proxy"},
+		Restart: RestartOnFailure, CompletionTimeout: time.Minute,
+		DependsOn: []Dependency{{"db", DependsReady}}, DependsTimeout: time.Minute, Stateful: true,
+	}
+}
+
+func sampleProcess() Process {
+	return Process{
+		Entrypoint: []string{"/entry"}, User: "1000", WorkingDir: "/app", StopSignal: "SIGINT", Init: true, ReadOnlyRoot: true,
+		Hardened: true, CapAdd: []string{"NET_RAW"}, Tmpfs: []Tmpfs{{"/tmp", 1 << 20}},
+		Files: []File{{"/etc/app/key", SecretRef{Key: "shop/KEY", Version: 1}}},
+	}
+}
+
+func sampleMember(name string) Member {
+	return Member{
+		Name: name, Role: RoleInit, DependsOn: []string{"other"}, Image: name + ":1", Command: []string{"run"},
+		Env: []EnvVar{{Name: "TOKEN", Secret: SecretRef{Key: "shop/TOKEN", Version: 2}}}, Port: 90,
+		Readiness: &Probe{GRPC: true, GRPCService: "a", Port: 91, Interval: time.Second, Timeout: time.Second},
+		Liveness:  &Probe{Path: "/live", Interval: time.Second, Timeout: time.Second, ExpectedStatus: "204"},
+		Resources: Resources{1 << 28, 100}, Volumes: []Volume{{Name: "data", HostPath: "/srv/x", Path: "/data"}},
+		Publish: []PublishedPort{{Port: 81, HostPort: 8081}}, Process: sampleProcess(),
 	}
 }
 
@@ -114,6 +189,9 @@ func eachField(t *testing.T, visit func(name string, s *Service, field reflect.V
 		for i := range typ.NumField() {
 			at := append(append([]int{}, path...), i)
 			s := sampleService()
+			if moot(inner(steps(reflect.ValueOf(s).Elem(), path)), typ.Field(i).Name) {
+				continue
+			}
 			field := steps(reflect.ValueOf(s).Elem(), at)
 			visit(typ.Name()+"."+typ.Field(i).Name, s, field)
 			if nested := inner(steps(reflect.ValueOf(sampleService()).Elem(), at)); nested.Kind() == reflect.Struct {
@@ -122,6 +200,13 @@ func eachField(t *testing.T, visit func(name string, s *Service, field reflect.V
 		}
 	}
 	walk(nil, reflect.TypeFor[Service]())
+}
+
+// moot reports whether a field of a variable says nothing beside the others: a
+// variable has either a value or a secret.
+func moot(parent reflect.Value, field string) bool {
+	v, ok := parent.Interface().(EnvVar)
+	return ok && (field == "Value" && v.Secret.Key != "" || field == "Secret" && v.Secret.Key == "")
 }
 
 // inner is what a pointer or a slice of structs leads to.
@@ -146,6 +231,10 @@ func alter(t *testing.T, name string, field reflect.Value) {
 	case reflect.Bool:
 		field.SetBool(!field.Bool())
 	case reflect.Slice, reflect.Map, reflect.Pointer, reflect.Struct:
+		if field.Kind() == reflect.Slice && field.Type().Elem().Kind() == reflect.String {
+			field.Set(reflect.Append(field, reflect.ValueOf("x")))
+			return
+		}
 		field.SetZero()
 	default:
 		t.Fatalf("%s is a %s, which this test cannot alter", name, field.Kind())
@@ -211,12 +300,12 @@ func TestAFieldAtItsDefaultAddsNothingToTheCanonicalForm(t *testing.T) {
 
 func TestTheOrderOfSetsDoesNotChangeTheHash(t *testing.T) {
 	a := &Service{
-		Env:     []EnvVar{{"A", "1"}, {"B", "2"}},
+		Env:     []EnvVar{{Name: "A", Value: "1"}, {Name: "B", Value: "2"}},
 		Volumes: []Volume{{Name: "x", Path: "/x"}, {Name: "y", Path: "/y"}},
 		Publish: []PublishedPort{{Port: 1, HostPort: 1}, {Port: 2, HostPort: 2}},
 	}
 	b := &Service{
-		Env:     []EnvVar{{"B", "2"}, {"A", "1"}},
+		Env:     []EnvVar{{Name: "B", Value: "2"}, {Name: "A", Value: "1"}},
 		Volumes: []Volume{{Name: "y", Path: "/y"}, {Name: "x", Path: "/x"}},
 		Publish: []PublishedPort{{Port: 2, HostPort: 2}, {Port: 1, HostPort: 1}},
 	}
@@ -274,7 +363,7 @@ func anyService(t *rapid.T, label string) *Service {
 		s.Command = []string{few("word", "serve", "work")}
 	}
 	if yes("env") {
-		s.Env = []EnvVar{{few("name", "A", "B"), few("value", "", "x")}}
+		s.Env = []EnvVar{{Name: few("name", "A", "B"), Value: few("value", "", "x")}}
 	}
 	if yes("probe") {
 		s.Readiness = &Probe{Path: few("probe path", "/", "/ready"), Interval: DefaultProbeInterval,

@@ -262,7 +262,7 @@ func TestAnyTextIsAValueOfAVariable(t *testing.T) {
 				t.Fatalf("%q: %v", source, err)
 			}
 			if got := app.Services["b"].Env; len(got) != 1 || got[0].Value != text {
-				t.Fatalf("%q arrives as %q", text, got)
+				t.Fatalf("%q arrives as %v", text, got)
 			}
 		}
 	})
