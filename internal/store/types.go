@@ -32,7 +32,8 @@ type DesiredService struct {
 	ReleaseID string
 	// AttemptID is the attempt that asked for this generation.
 	AttemptID       int64
-	Suspended       bool
+	Suspended       bool // no container stays
+	Stopped         bool // containers stay, and none runs
 	MaintenanceHold bool
 	UpdatedAt       time.Time
 }
@@ -47,7 +48,9 @@ type Release struct {
 	Resolved string // repository@digest, or the image id of a local image
 	ImageID  string // the content's id on the node that resolved it
 	Local    bool   // no registry knows it
-	Spec     spec.Service
+	// Members are the images of inits and sidecars, in the order of the spec.
+	Members []MemberImage
+	Spec    spec.Service
 	SpecHash string // full hash, hex; never recomputed
 	// RestartNonce is the service's at the time.
 	RestartNonce string
@@ -55,6 +58,15 @@ type Release struct {
 	Nonce     string
 	AttemptID int64
 	CreatedAt time.Time
+}
+
+// MemberImage is what the image of an init or a sidecar came to.
+type MemberImage struct {
+	Name     string `json:"name"`
+	Image    string `json:"image"`
+	Resolved string `json:"resolved"`
+	ImageID  string `json:"image_id"`
+	Local    bool   `json:"local,omitempty"`
 }
 
 // VersionOf is the version in a release's id as people write it, "v3"; "" when

@@ -7,11 +7,11 @@ import (
 	"github.com/berth-cloud/berth/internal/store"
 )
 
-const releaseColumns = `id, service, app_id, version, image, resolved, image_id, local, spec, spec_hash,
+const releaseColumns = `id, service, app_id, version, image, resolved, image_id, local, members, spec, spec_hash,
 	restart_nonce, nonce, attempt_id, created_at`
 
 func scanRelease(r rowScanner) (v store.Release, err error) {
-	err = r.Scan(&v.ID, &v.Service, &v.AppID, &v.Version, &v.Image, &v.Resolved, &v.ImageID, &v.Local, asJSON(&v.Spec),
+	err = r.Scan(&v.ID, &v.Service, &v.AppID, &v.Version, &v.Image, &v.Resolved, &v.ImageID, &v.Local, asJSON(&v.Members), asJSON(&v.Spec),
 		&v.SpecHash, &v.RestartNonce, &v.Nonce, &v.AttemptID, asTime(&v.CreatedAt))
 	return v, err
 }
@@ -50,8 +50,12 @@ func (t *tx) createRelease(r store.Release) (store.Release, error) {
 	if err != nil {
 		return r, err
 	}
-	err = t.do(`INSERT INTO releases (`+releaseColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.ID, r.Service, r.AppID, r.Version, r.Image, r.Resolved, r.ImageID, r.Local, text, r.SpecHash,
+	members, err := toJSON(r.Members)
+	if err != nil {
+		return r, err
+	}
+	err = t.do(`INSERT INTO releases (`+releaseColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.ID, r.Service, r.AppID, r.Version, r.Image, r.Resolved, r.ImageID, r.Local, members, text, r.SpecHash,
 		r.RestartNonce, r.Nonce, r.AttemptID, stamp(r.CreatedAt))
 	if err != nil {
 		return r, err

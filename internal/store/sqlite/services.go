@@ -8,11 +8,11 @@ import (
 )
 
 const serviceColumns = `name, app_id, image, spec, generation, restart_nonce, local_image_id, replicas,
-	release_id, attempt_id, suspended, maintenance_hold, updated_at`
+	release_id, attempt_id, suspended, stopped, maintenance_hold, updated_at`
 
 func scanService(r rowScanner) (d store.DesiredService, err error) {
 	err = r.Scan(&d.Name, &d.AppID, &d.Image, asJSON(&d.Spec), &d.Generation, &d.RestartNonce, &d.LocalImageID,
-		&d.Replicas, &d.ReleaseID, &d.AttemptID, &d.Suspended, &d.MaintenanceHold, asTime(&d.UpdatedAt))
+		&d.Replicas, &d.ReleaseID, &d.AttemptID, &d.Suspended, &d.Stopped, &d.MaintenanceHold, asTime(&d.UpdatedAt))
 	return d, err
 }
 
@@ -48,12 +48,12 @@ func (t *tx) putService(d *store.DesiredService) error {
 		return err
 	}
 	return t.do(`INSERT INTO services (`+serviceColumns+`)
-		VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)
+		VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (name) DO UPDATE SET image = excluded.image, spec = excluded.spec, generation = generation + 1,
 			restart_nonce = excluded.restart_nonce, local_image_id = excluded.local_image_id,
 			replicas = excluded.replicas, release_id = excluded.release_id, attempt_id = excluded.attempt_id,
-			suspended = excluded.suspended, maintenance_hold = excluded.maintenance_hold,
+			suspended = excluded.suspended, stopped = excluded.stopped, maintenance_hold = excluded.maintenance_hold,
 			updated_at = excluded.updated_at`,
 		d.Name, d.AppID, d.Image, text, d.RestartNonce, d.LocalImageID, d.Replicas,
-		d.ReleaseID, d.AttemptID, d.Suspended, d.MaintenanceHold, stamp(d.UpdatedAt))
+		d.ReleaseID, d.AttemptID, d.Suspended, d.Stopped, d.MaintenanceHold, stamp(d.UpdatedAt))
 }
