@@ -1,18 +1,25 @@
 package secrets
 
-// SecretType says how a secret reaches the container that asks for it.
+// SecretType says how a workload gets a secret.
 type SecretType string
 
+// The types.
 const (
-	// SecretEnv is set as an environment variable.
+	// SecretEnv is an environment variable.
 	SecretEnv SecretType = "env"
-
-	// SecretFile is mounted as a file.
+	// SecretFile is a file in the workload's file system.
 	SecretFile SecretType = "file"
-
-	// SecretRegistry is the credential that pulls the image.
+	// SecretRegistry is a login to an image registry; no workload sees it.
 	SecretRegistry SecretType = "registry"
-
-	// SecretTLS is a certificate chain and its key.
+	// SecretTLS is a certificate with its private key.
 	SecretTLS SecretType = "tls"
 )
+
+// Valid reports whether t is one of the types.
+func (t SecretType) Valid() bool {
+	switch t {
+	case SecretEnv, SecretFile, SecretRegistry, SecretTLS:
+		return true
+	}
+	return false
+}
