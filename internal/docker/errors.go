@@ -21,6 +21,10 @@ var (
 	ErrSubnetOverlap = errors.New("subnet overlaps")
 	// ErrUnavailable: the engine did not answer.
 	ErrUnavailable = errors.New("docker engine unavailable")
+	// ErrNotRunning: the container exists and does not run.
+	ErrNotRunning = errors.New("container is not running")
+	// ErrExecNotFound: the container has no such program to execute.
+	ErrExecNotFound = errors.New("program not found in the container")
 	// ErrWedged: the engine lost track of a container while it started it, by a
 	// crash of its own. It can never be started; it has to be removed.
 	ErrWedged = errors.New("the engine lost track of the container and cannot start it any more")
@@ -36,6 +40,12 @@ func IsImageNotFound(err error) bool { return errors.Is(err, ErrImageNotFound) }
 
 // IsConflict reports whether err says that a name is taken or an object in use.
 func IsConflict(err error) bool { return errors.Is(err, ErrConflict) }
+
+// IsNotRunning reports whether err says that the container does not run.
+func IsNotRunning(err error) bool { return errors.Is(err, ErrNotRunning) }
+
+// IsExecNotFound reports whether err says that a container lacks the program.
+func IsExecNotFound(err error) bool { return errors.Is(err, ErrExecNotFound) }
 
 // IsUnavailable reports whether the engine could not be reached.
 func IsUnavailable(err error) bool { return errors.Is(err, ErrUnavailable) }

@@ -36,6 +36,10 @@ type Runtime interface {
 	// Remove deletes a container that is not running, with its anonymous
 	// volumes. A running one is ErrConflict; a missing one succeeds.
 	Remove(ctx context.Context, container string) error
+	// Signal sends a signal, "HUP" or "SIGHUP" or a number, to the main process,
+	// and does not wait for what it does. "" is KILL, an unknown one
+	// ErrInvalid. A container that does not run is ErrNotRunning.
+	Signal(ctx context.Context, container, signal string) error
 	// Update changes the restart policy or limits of a container in place. A
 	// limit of zero keeps the present one: engines cannot take a limit away.
 	Update(ctx context.Context, container string, change ContainerUpdate) error
@@ -49,6 +53,29 @@ type Runtime interface {
 	// the log ends, follow is off and its end is reached, fn returns an error
 	// (which Logs then returns), or ctx is done.
 	Logs(ctx context.Context, container string, opts LogOptions, fn func(LogLine) error) error
+	// Stats takes one sample of what a running container uses. It takes a
+	// second or two, since a rate needs two readings. A container that does
+	// not run, or ends meanwhile, is ErrNotRunning.
+	Stats(ctx context.Context, container string) (Stats, error)
+	// Exec runs a command in a running container and returns its exit code
+	// once it ended and its outputs were read to their end. A command ended by
+	// a signal has 128 and its number. A container that does not run is
+	// ErrNotRunning, a program that is not in it ErrExecNotFound, one that
+	// cannot be executed, an unknown user or a missing working directory
+	// ErrInvalid.
+	//
+	// Once ctx is done the attachment is given up at once and ctx's error
+	// returned; the command may live on in the container. An error of a writer
+	// does the same. An exec is not idempotent: one that failed with
+	// ErrUnavailable may have run.
+	Exec(ctx context.Context, container string, e ExecSpec) (int, error)
+	// CopyInto writes files below a directory of a container that is created,
+	// running or ended; where a volume is mounted they land in the volume. What
+	// has their names is replaced, missing directories between are made, owned
+	// by root with mode 0o755. A missing container or dir is ErrNotFound, a
+	// path that leads out of dir ErrInvalid, as is a dir on a read-only root
+	// or mount. A failure may leave some of the files.
+	CopyInto(ctx context.Context, container, dir string, files []File) error
 	// Events delivers container events that match the labels until ctx is
 	// done or the stream breaks; it returns the reason. It calls ready once the
 	// subscription stands, so that a caller can list after it.

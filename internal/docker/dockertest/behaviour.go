@@ -38,6 +38,16 @@ type Behaviour struct {
 	// Log is what the process prints, in ascending order of After.
 	Log []LogAt
 
+	// Exec is what a command executed in the container does; nil finds no
+	// program. It is called on the caller's goroutine without the engine's lock,
+	// and may read its input and write its outputs as it goes.
+	Exec func(ExecRun) ExecOutcome
+	// Stats is what the process uses at an age; nil, and what it leaves zero,
+	// is a small idle process. It is called under the engine's lock.
+	Stats func(age time.Duration) docker.Stats
+	// Dirs are directories of the image, which files can be copied into.
+	Dirs []string
+
 	// PerRun, when set, replaces the whole behaviour for one run. It is called
 	// under the engine's lock and must not call the engine.
 	PerRun func(Run) Behaviour
@@ -71,6 +81,8 @@ type LogAt struct {
 type Run struct {
 	Number int // 0 for the first
 	Spec   docker.ContainerSpec
+	// File reads a file that was put into the container or a volume of it.
+	File func(path string) (docker.File, bool)
 }
 
 // Status is a behaviour for images that answer every path the same way.

@@ -21,10 +21,14 @@ const (
 	CallStart         Call = "start"
 	CallStop          Call = "stop"
 	CallRemove        Call = "remove"
+	CallSignal        Call = "signal"
 	CallUpdate        Call = "update"
 	CallInspect       Call = "inspect"
 	CallList          Call = "list"
 	CallLogs          Call = "logs"
+	CallStats         Call = "stats"
+	CallExec          Call = "exec"
+	CallCopyInto      Call = "copy-into"
 	CallEvents        Call = "events"
 	CallImage         Call = "image"
 	CallPull          Call = "pull"
@@ -39,7 +43,8 @@ const (
 // Calls are all calls, in the order of docker.Runtime.
 func Calls() []Call {
 	return []Call{
-		CallInfo, CallCreate, CallStart, CallStop, CallRemove, CallUpdate, CallInspect, CallList, CallLogs, CallEvents,
+		CallInfo, CallCreate, CallStart, CallStop, CallSignal, CallRemove, CallUpdate, CallInspect, CallList, CallLogs,
+		CallStats, CallExec, CallCopyInto, CallEvents,
 		CallImage, CallPull, CallEnsureVolume, CallListVolumes, CallRemoveVolume,
 		CallCreateNetwork, CallListNetworks, CallRemoveNetwork,
 	}
@@ -48,7 +53,7 @@ func Calls() []Call {
 // Mutates reports whether the call may change something.
 func (c Call) Mutates() bool {
 	switch c {
-	case CallCreate, CallStart, CallStop, CallRemove, CallUpdate, CallPull,
+	case CallCreate, CallStart, CallStop, CallSignal, CallRemove, CallUpdate, CallExec, CallCopyInto, CallPull,
 		CallEnsureVolume, CallRemoveVolume, CallCreateNetwork, CallRemoveNetwork:
 		return true
 	}

@@ -101,6 +101,14 @@ func (c *Clock) unlock() {
 	}
 }
 
+// outside runs f without the lock. The caller holds it and holds it again on
+// return, also of a panic.
+func (c *Clock) outside(f func()) {
+	c.unlock()
+	defer c.lock()
+	f()
+}
+
 // later runs f after the lock is released.
 func (c *Clock) later(f func()) { c.after = append(c.after, f) }
 

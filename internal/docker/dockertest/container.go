@@ -35,10 +35,11 @@ type container struct {
 	oom      bool
 	errText  string
 
-	restarts int           // since the last start by a caller
-	backoff  time.Duration // before the last automatic restart
-	runs     int           // processes started in all
-	process  *Behaviour    // of the current run
+	restarts int                    // since the last start by a caller
+	backoff  time.Duration          // before the last automatic restart
+	runs     int                    // processes started in all
+	process  *Behaviour             // of the current run
+	files    map[string]docker.File // by absolute path, outside of volumes
 	logs     []logRun
 	dropped  int    // runs dropped from logs
 	due      *timer // the end of the process, or the automatic restart
@@ -120,6 +121,9 @@ func cloneSpec(s docker.ContainerSpec) docker.ContainerSpec {
 	s.Env = slices.Clone(s.Env)
 	s.Labels = maps.Clone(s.Labels)
 	s.Network.Aliases = slices.Clone(s.Network.Aliases)
+	s.CapDrop = slices.Clone(s.CapDrop)
+	s.CapAdd = slices.Clone(s.CapAdd)
+	s.Hosts = slices.Clone(s.Hosts)
 	s.Ports = slices.Clone(s.Ports)
 	s.Mounts = slices.Clone(s.Mounts)
 	s.Tmpfs = maps.Clone(s.Tmpfs)

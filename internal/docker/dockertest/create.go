@@ -60,7 +60,7 @@ func (e *Engine) create(spec docker.ContainerSpec) (string, error) {
 	}
 	c := &container{
 		seq: e.seq, id: id, spec: spec, image: im, created: e.now(), status: docker.StatusCreated,
-		policy: spec.Restart, resources: spec.Resources,
+		policy: spec.Restart, resources: spec.Resources, files: map[string]docker.File{},
 	}
 	e.noteStale(c, false)
 	e.byID[id], e.byName[spec.Name] = c, c
@@ -75,14 +75,24 @@ func checkSpec(spec docker.ContainerSpec) error {
 	if !validName.MatchString(spec.Name) {
 		return fmt.Errorf("container name %q: %w", spec.Name, docker.ErrInvalid)
 	}
-	for _, v := range spec.Env {
-		if v.Name == "" || strings.ContainsAny(v.Name, "=\x00") || strings.Contains(v.Value, "\x00") || !utf8.ValidString(v.Name+v.Value) {
-			return fmt.Errorf("container %q: variable %q: %w", spec.Name, v.Name, docker.ErrInvalid)
-		}
+	if err := checkEnv(spec.Env); err != nil {
+		return fmt.Errorf("container %q: %w", spec.Name, err)
+	}
+	if err := checkHardening(spec); err != nil {
+		return fmt.Errorf("container %q: %w", spec.Name, err)
 	}
 	for _, b := range spec.Ports {
 		if _, err := hostIP(b.HostIP); err != nil {
 			return fmt.Errorf("container %q: %w", spec.Name, err)
+		}
+	}
+	return nil
+}
+
+func checkEnv(vars []docker.EnvVar) error {
+	for _, v := range vars {
+		if v.Name == "" || strings.ContainsAny(v.Name, "=\x00") || strings.Contains(v.Value, "\x00") || !utf8.ValidString(v.Name+v.Value) {
+			return fmt.Errorf("variable %q: %w", v.Name, docker.ErrInvalid)
 		}
 	}
 	return nil

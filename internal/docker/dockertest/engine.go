@@ -21,17 +21,19 @@ type Engine struct {
 	down  bool
 	epoch int // grows when streams break
 
-	images     map[string]*image // by id
-	refs       map[string]*image // by normalised reference
-	remote     map[string]*Remote
-	byName     map[string]*container
-	byID       map[string]*container
-	labels     labelIndex
-	volumes    map[string]*docker.Volume
-	networks   []*network
-	hostRoutes []netip.Prefix
-	ports      portTable
-	byAddr     map[netip.Addr]*container // running containers, over all networks
+	images  map[string]*image // by id
+	refs    map[string]*image // by normalised reference
+	remote  map[string]*Remote
+	byName  map[string]*container
+	byID    map[string]*container
+	labels  labelIndex
+	volumes map[string]*docker.Volume
+	// volumeFiles are the files put into volumes, by volume and path.
+	volumeFiles map[string]map[string]docker.File
+	networks    []*network
+	hostRoutes  []netip.Prefix
+	ports       portTable
+	byAddr      map[netip.Addr]*container // running containers, over all networks
 
 	subs    map[*subscription]struct{}
 	onEvent []func(docker.Event)
@@ -66,17 +68,18 @@ func New(clock *Clock, opts ...Option) *Engine {
 			Version: "20.10.24", APIVersion: "1.41", Architecture: "amd64", OS: "linux",
 			LiveRestore: true, CPUs: 4, MemoryBytes: 8 << 30, RootDir: "/var/lib/docker",
 		},
-		images:  map[string]*image{},
-		refs:    map[string]*image{},
-		remote:  map[string]*Remote{},
-		byName:  map[string]*container{},
-		byID:    map[string]*container{},
-		labels:  labelIndex{},
-		volumes: map[string]*docker.Volume{},
-		ports:   newPortTable(),
-		byAddr:  map[netip.Addr]*container{},
-		subs:    map[*subscription]struct{}{},
-		history: newHistory(),
+		images:      map[string]*image{},
+		refs:        map[string]*image{},
+		remote:      map[string]*Remote{},
+		byName:      map[string]*container{},
+		byID:        map[string]*container{},
+		labels:      labelIndex{},
+		volumes:     map[string]*docker.Volume{},
+		volumeFiles: map[string]map[string]docker.File{},
+		ports:       newPortTable(),
+		byAddr:      map[netip.Addr]*container{},
+		subs:        map[*subscription]struct{}{},
+		history:     newHistory(),
 	}
 	for _, o := range opts {
 		o(e)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,6 +40,17 @@ func mutations() map[dockertest.Call]mutation {
 		dockertest.CallRemove: {created, func(w *world) error { return w.Remove(w.ctx, "c0") }, func(w *world) bool { return !exists(w) }},
 		dockertest.CallUpdate: {created, func(w *world) error { return w.Update(w.ctx, "c0", docker.ContainerUpdate{Restart: &always}) },
 			func(w *world) bool { return w.inspect("c0").Restart == always }},
+		dockertest.CallSignal: {running, func(w *world) error { return w.Signal(w.ctx, "c0", "HUP") },
+			func(w *world) bool { return happened(w, dockertest.DidSignal) }},
+		dockertest.CallExec: {func(w *world) {
+			w.run(w.spec("c0", dockertest.Behaviour{Exec: func(dockertest.ExecRun) dockertest.ExecOutcome { return dockertest.ExecOutcome{} }}))
+		}, func(w *world) error {
+			_, err := w.Exec(w.ctx, "c0", docker.ExecSpec{Command: []string{"true"}})
+			return err
+		}, func(w *world) bool { return happened(w, dockertest.DidExec) }},
+		dockertest.CallCopyInto: {created, func(w *world) error {
+			return w.CopyInto(w.ctx, "c0", "/etc", []docker.File{{Path: "motd", Data: []byte("hello")}})
+		}, func(w *world) bool { _, ok := w.FileIn("c0", "/etc/motd"); return ok }},
 		dockertest.CallPull: {func(w *world) { w.AddRemote("r/i:1", dockertest.Remote{}) }, func(w *world) error { return w.Pull(w.ctx, "r/i:1", nil, nil) },
 			func(w *world) bool { _, err := w.Image(w.ctx, "r/i:1"); return err == nil }},
 		dockertest.CallEnsureVolume:  {func(*world) {}, volume, has},
@@ -46,6 +58,10 @@ func mutations() map[dockertest.Call]mutation {
 		dockertest.CallCreateNetwork: {func(*world) {}, network, nets},
 		dockertest.CallRemoveNetwork: {func(w *world) { w.must(network(w)) }, func(w *world) error { return w.RemoveNetwork(w.ctx, "net") }, func(w *world) bool { return !nets(w) }},
 	}
+}
+
+func happened(w *world, did dockertest.Did) bool {
+	return slices.ContainsFunc(w.History(), func(m dockertest.Mutation) bool { return m.Did == did })
 }
 
 func TestAFaultStrikesBeforeOrAfterTheEffect(t *testing.T) {

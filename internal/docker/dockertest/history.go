@@ -17,6 +17,9 @@ const (
 	DidStop   Did = "stop" // the stop signal; the end is a die
 	DidDie    Did = "die"
 	DidUpdate Did = "update"
+	DidSignal Did = "signal" // KILL and the stop signal may be followed by a die
+	DidExec   Did = "exec"   // once the command ended
+	DidCopy   Did = "copy"   // files into it
 	DidRemove Did = "remove"
 
 	DidCreateVolume  Did = "create-volume"
@@ -46,7 +49,10 @@ type Mutation struct {
 	Labels map[string]string
 	Mounts []docker.Mount
 	Status docker.Status // of a container, afterwards
-	Code   int           // of a die
+	Code   int           // of a die or an exec
+	// Command is the command of an exec; of a signal its name.
+	Command []string
+	Paths   []string // in the container, of a copy
 }
 
 // Overlap is two running containers that hold one volume writable.
@@ -86,6 +92,24 @@ func (e *Engine) record(c *container, did Did, by Actor) {
 		e.history.trackWriter(c, did == DidStart, m.At)
 	}
 }
+
+func (e *Engine) recordExec(c *container, command []string, code int) {
+	e.record(c, DidExec, ByCall)
+	last := e.history.last()
+	last.Command, last.Code = slices.Clone(command), code
+}
+
+func (e *Engine) recordCopy(c *container, paths []string) {
+	e.record(c, DidCopy, ByCall)
+	e.history.last().Paths = paths
+}
+
+func (e *Engine) recordSignal(c *container, name string) {
+	e.record(c, DidSignal, ByCall)
+	e.history.last().Command = []string{name}
+}
+
+func (h *history) last() *Mutation { return &h.all[len(h.all)-1] }
 
 func (e *Engine) recordObject(did Did, name string, labels map[string]string) {
 	e.history.add(Mutation{At: e.now(), Did: did, By: ByCall, Name: name, Labels: labels})
@@ -143,16 +167,20 @@ func (e *Engine) WritersOverlap() []Overlap {
 	return slices.Clone(e.history.overlaps)
 }
 
-// TouchedWithout is every start, stop, update and remove by a caller on a
-// container that lacks the label, or has another value than a value not empty.
+// touches is what a caller does to a container that exists.
+var touches = map[Did]bool{
+	DidStart: true, DidStop: true, DidUpdate: true, DidRemove: true, DidSignal: true, DidExec: true, DidCopy: true,
+}
+
+// TouchedWithout is every start, stop, update, remove, signal, exec and copy by
+// a caller on a container that lacks the label, or has another value than a value not empty.
 func (e *Engine) TouchedWithout(label, value string) []Mutation {
 	e.clock.lock()
 	defer e.clock.unlock()
 	want := map[string]string{label: value}
 	var out []Mutation
 	for _, m := range e.history.all {
-		touch := m.Did == DidStart || m.Did == DidStop || m.Did == DidUpdate || m.Did == DidRemove
-		if touch && m.By == ByCall && !carries(m.Labels, want) {
+		if touches[m.Did] && m.By == ByCall && !carries(m.Labels, want) {
 			out = append(out, m)
 		}
 	}

@@ -29,7 +29,7 @@ func (e *Engine) startProcess(c *container, by Actor) error {
 	if err := e.attach(c); err != nil {
 		return e.startFailed(c, codeNoStart, err)
 	}
-	run := Run{Number: c.runs, Spec: c.spec}
+	run := e.runOf(c, c.runs)
 	process := c.image.behaviour.forRun(run)
 	if process.StartError != "" {
 		e.detach(c)
@@ -47,6 +47,11 @@ func (e *Engine) startProcess(c *container, by Actor) error {
 	e.record(c, DidStart, by)
 	e.emit(c, docker.EventStart)
 	return nil
+}
+
+// runOf describes a run to a script, which is called under the engine's lock.
+func (e *Engine) runOf(c *container, number int) Run {
+	return Run{Number: number, Spec: cloneSpec(c.spec), File: func(path string) (docker.File, bool) { return e.file(c, path) }}
 }
 
 func (e *Engine) startFailed(c *container, code int, err error) error {
@@ -69,6 +74,11 @@ func (e *Engine) requestStop(c *container, kill time.Time) {
 	}
 	c.kill.cancel()
 	c.kill = e.clock.at(kill, func() { e.ended(c, codeKilled, false) })
+	e.askToEnd(c)
+}
+
+// askToEnd is what the stop signal does.
+func (e *Engine) askToEnd(c *container) {
 	if c.process.IgnoreTerm || c.stopping {
 		return
 	}

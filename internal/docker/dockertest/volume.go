@@ -69,6 +69,7 @@ func (e *Engine) RemoveVolume(ctx context.Context, name string) error {
 			}
 		}
 		delete(e.volumes, name)
+		delete(e.volumeFiles, name)
 		e.recordObject(DidRemoveVolume, name, v.Labels)
 		return nil
 	})

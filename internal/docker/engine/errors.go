@@ -116,6 +116,10 @@ var toldByEngine = []saying{
 	// A container that is on its way out is as good as gone: there is nothing
 	// left to read from it or to do with it.
 	{"dead or marked for removal", docker.ErrNotFound},
+	{"is not running", docker.ErrNotRunning},
+	{"is paused, unpause", docker.ErrNotRunning},
+	{"is restarting, wait until", docker.ErrNotRunning},
+	{"is marked read-only", docker.ErrInvalid},
 	{"has active endpoints", docker.ErrConflict},
 	{"volume is in use", docker.ErrConflict},
 	{"already exists", docker.ErrConflict},

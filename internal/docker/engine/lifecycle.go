@@ -71,6 +71,20 @@ func (c *Client) Stop(ctx context.Context, name string, grace time.Duration) err
 	return nil
 }
 
+// Signal implements docker.Runtime.
+func (c *Client) Signal(ctx context.Context, name, signal string) error {
+	what := "signal container " + name
+	ctx, cancel := c.bound(ctx)
+	defer cancel()
+	if err := c.negotiate(ctx); err != nil {
+		return c.fail(what, err)
+	}
+	if _, err := c.cli.ContainerKill(ctx, name, client.ContainerKillOptions{Signal: signal}); err != nil {
+		return c.fail(what, err)
+	}
+	return nil
+}
+
 // Remove implements docker.Runtime. It never forces: a running container is
 // the engine's to refuse.
 func (c *Client) Remove(ctx context.Context, name string) error {

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -45,19 +47,25 @@ func createOptions(spec docker.ContainerSpec) (client.ContainerCreateOptions, er
 			Env:          environment(spec.Env),
 			WorkingDir:   spec.WorkingDir,
 			User:         spec.User,
+			Hostname:     spec.Hostname,
 			Labels:       spec.Labels,
 			StopSignal:   spec.StopSignal,
 			ExposedPorts: exposed,
 		},
 		HostConfig: &container.HostConfig{
-			NetworkMode:   container.NetworkMode(spec.Network.Network),
-			PortBindings:  bindings,
-			Mounts:        mounts,
-			Tmpfs:         spec.Tmpfs,
-			Resources:     resources(spec.Resources),
-			RestartPolicy: restartPolicy(spec.Restart),
-			LogConfig:     logConfig(spec.LogMaxMiB),
-			Init:          &init,
+			NetworkMode:    container.NetworkMode(spec.Network.Network),
+			ExtraHosts:     hostEntries(spec.Hosts),
+			CapAdd:         spec.CapAdd,
+			CapDrop:        spec.CapDrop,
+			SecurityOpt:    securityOptions(spec),
+			ReadonlyRootfs: spec.ReadOnlyRoot,
+			PortBindings:   bindings,
+			Mounts:         mounts,
+			Tmpfs:          spec.Tmpfs,
+			Resources:      resources(spec.Resources),
+			RestartPolicy:  restartPolicy(spec.Restart),
+			LogConfig:      logConfig(spec.LogMaxMiB),
+			Init:           &init,
 		},
 		NetworkingConfig: endpoints(spec.Network),
 	}, nil
@@ -65,7 +73,36 @@ func createOptions(spec docker.ContainerSpec) (client.ContainerCreateOptions, er
 
 // checkSpec refuses what the engine's JSON would silently change or misread.
 func checkSpec(spec docker.ContainerSpec) error {
-	for _, e := range spec.Env {
+	if err := checkEnv(spec.Env); err != nil {
+		return err
+	}
+	if err := checkArgs(spec.Entrypoint, spec.Command); err != nil {
+		return err
+	}
+	for _, h := range spec.Hosts {
+		if h.Name == "" || strings.ContainsAny(h.Name, ": \t\n\x00") || !h.Address.IsValid() {
+			return fmt.Errorf("host entry %q for %s", h.Name, h.Address)
+		}
+	}
+	if spec.Network.Address.IsValid() && spec.Network.Network == "" {
+		return fmt.Errorf("address %s without a network", spec.Network.Address)
+	}
+	return nil
+}
+
+// checkExec does the same for a command.
+func checkExec(e docker.ExecSpec) error {
+	if len(e.Command) == 0 || e.Command[0] == "" {
+		return errors.New("no program")
+	}
+	if err := checkEnv(e.Env); err != nil {
+		return err
+	}
+	return checkArgs(e.Command)
+}
+
+func checkEnv(vars []docker.EnvVar) error {
+	for _, e := range vars {
 		if e.Name == "" || strings.ContainsAny(e.Name, "=\x00") || !utf8.ValidString(e.Name) {
 			return fmt.Errorf("environment variable name %q", e.Name)
 		}
@@ -74,13 +111,31 @@ func checkSpec(spec docker.ContainerSpec) error {
 			return fmt.Errorf("environment variable %s: value is not UTF-8 without NUL", e.Name)
 		}
 	}
-	for _, arg := range append(append([]string{}, spec.Entrypoint...), spec.Command...) {
+	return nil
+}
+
+func checkArgs(lists ...[]string) error {
+	for _, arg := range slices.Concat(lists...) {
 		if strings.ContainsRune(arg, 0) || !utf8.ValidString(arg) {
 			return fmt.Errorf("argument %q is not UTF-8 without NUL", arg)
 		}
 	}
-	if spec.Network.Address.IsValid() && spec.Network.Network == "" {
-		return fmt.Errorf("address %s without a network", spec.Network.Address)
+	return nil
+}
+
+// hostEntries are in the form that engines take, which the parts of an IPv6
+// address do not confuse.
+func hostEntries(hosts []docker.HostEntry) []string {
+	var out []string
+	for _, h := range hosts {
+		out = append(out, h.Name+":"+h.Address.String())
+	}
+	return out
+}
+
+func securityOptions(spec docker.ContainerSpec) []string {
+	if spec.NoNewPrivileges {
+		return []string{"no-new-privileges"}
 	}
 	return nil
 }
