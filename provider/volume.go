@@ -1,0 +1,35 @@
+package provider
+
+// VolumeSpec mounts a volume that outlives the container. Volumes of one name
+// within a group are one volume; they go with Deprovision and with nothing else.
+type VolumeSpec struct {
+	// Name is a DNS label of at most MaxNameLength characters.
+	Name string `json:"name"`
+
+	// MountPath is absolute and clean, and not "/".
+	MountPath string `json:"mount_path"`
+
+	// SizeMB is in units of 1024*1024 bytes; zero is no limit.
+	SizeMB int `json:"size_mb"`
+
+	// Type is a class of storage that the orchestrator knows; empty is its own
+	// choice.
+	Type string `json:"type"`
+
+	// Shared allows more than one running container to write. Without it the
+	// provider never lets two containers that may write hold the volume.
+	Shared bool `json:"shared,omitempty"`
+
+	// ReadOnly mounts it so that this service cannot write.
+	ReadOnly bool `json:"read_only,omitempty"`
+}
+
+// TmpfsSpec is a directory in memory.
+type TmpfsSpec struct {
+	// MountPath is absolute and clean, and not "/".
+	MountPath string `json:"mount_path"`
+
+	// SizeMB is in units of 1024*1024 bytes and counts as memory of the
+	// container; zero is the orchestrator's default.
+	SizeMB int `json:"size_mb,omitempty"`
+}
