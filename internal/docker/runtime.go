@@ -38,7 +38,9 @@ type Runtime interface {
 	Remove(ctx context.Context, container string) error
 	// Signal sends a signal, "HUP" or "SIGHUP" or a number, to the main process,
 	// and does not wait for what it does. "" is KILL, an unknown one
-	// ErrInvalid. A container that does not run is ErrNotRunning.
+	// ErrInvalid. A container that does not run is ErrNotRunning. Engines take
+	// any signal for a wish that the container ends: its restart policy may not
+	// bring it back after this run.
 	Signal(ctx context.Context, container, signal string) error
 	// Update changes the restart policy or limits of a container in place. A
 	// limit of zero keeps the present one: engines cannot take a limit away.

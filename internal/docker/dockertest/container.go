@@ -39,6 +39,7 @@ type container struct {
 	backoff  time.Duration          // before the last automatic restart
 	runs     int                    // processes started in all
 	process  *Behaviour             // of the current run
+	gone     chan struct{}          // closed when that run ends
 	files    map[string]docker.File // by absolute path, outside of volumes
 	logs     []logRun
 	dropped  int    // runs dropped from logs

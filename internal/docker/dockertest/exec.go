@@ -21,7 +21,7 @@ type ExecRun struct {
 	WorkingDir string
 	TTY        bool
 	// Stdin is at its end when the caller gave none. A Read fails once the
-	// call's context is done.
+	// call's context is done or the container ended.
 	Stdin io.Reader
 	// Stdout and Stderr are the caller's writers, for a program that answers
 	// while it reads; with a TTY they are one. A scripted outcome needs neither.
@@ -158,7 +158,7 @@ func (e *Engine) execRun(ctx context.Context, c *container, spec docker.ExecSpec
 	if spec.Stdin == nil {
 		return r, func() {}
 	}
-	in := newInput(ctx, spec.Stdin)
+	in := newInput(ctx, c.gone, spec.Stdin)
 	r.Stdin = in
 	return r, in.leave
 }

@@ -15,17 +15,12 @@ var capabilities = strings.Fields(`ALL
 	PERFMON SETFCAP SETGID SETPCAP SETUID SYS_ADMIN SYS_BOOT SYS_CHROOT SYS_MODULE SYS_NICE SYS_PACCT SYS_PTRACE SYS_RAWIO
 	SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG SYSLOG WAKE_ALARM`)
 
-// checkHardening refuses capabilities and host entries that an engine refuses.
+// checkHardening refuses capabilities and names that an engine refuses.
 func checkHardening(spec docker.ContainerSpec) error {
 	for _, name := range slices.Concat(spec.CapAdd, spec.CapDrop) {
 		if !slices.Contains(capabilities, strings.TrimPrefix(strings.ToUpper(name), "CAP_")) {
 			return fmt.Errorf("capability %q: %w", name, docker.ErrInvalid)
 		}
 	}
-	for _, h := range spec.Hosts {
-		if h.Name == "" || strings.ContainsAny(h.Name, ": \t\n\x00") || !h.Address.IsValid() {
-			return fmt.Errorf("host entry %q for %s: %w", h.Name, h.Address, docker.ErrInvalid)
-		}
-	}
-	return nil
+	return spec.CheckNames()
 }

@@ -6,10 +6,11 @@ import (
 )
 
 // input is a caller's reader that a program may read without being held by it:
-// a Read ends with the context. The goroutine that reads ends with the Read it
+// a Read ends with the context and with the container. The goroutine that reads ends with the Read it
 // is in.
 type input struct {
 	ctx   context.Context
+	gone  <-chan struct{} // the container's process ended
 	from  io.Reader
 	asks  chan int
 	gives chan given
@@ -24,8 +25,8 @@ type given struct {
 	err  error
 }
 
-func newInput(ctx context.Context, from io.Reader) *input {
-	return &input{ctx: ctx, from: from, asks: make(chan int), gives: make(chan given), left: make(chan struct{})}
+func newInput(ctx context.Context, gone <-chan struct{}, from io.Reader) *input {
+	return &input{ctx: ctx, gone: gone, from: from, asks: make(chan int), gives: make(chan given), left: make(chan struct{})}
 }
 
 // Read implements io.Reader. Nothing is read ahead of it.
@@ -37,15 +38,11 @@ func (i *input) Read(p []byte) (int, error) {
 		}
 		select {
 		case i.asks <- len(p):
-		case <-i.ctx.Done():
-			return 0, i.ctx.Err()
-		}
-		select {
-		case g := <-i.gives:
-			i.rest, i.err = g.data, g.err
+			i.take()
 		case <-i.ctx.Done():
 			i.err = i.ctx.Err()
-			return 0, i.err
+		case <-i.gone:
+			i.err = io.ErrClosedPipe
 		}
 	}
 	n := copy(p, i.rest)
@@ -54,6 +51,17 @@ func (i *input) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	return n, i.err
+}
+
+func (i *input) take() {
+	select {
+	case g := <-i.gives:
+		i.rest, i.err = g.data, g.err
+	case <-i.ctx.Done():
+		i.err = i.ctx.Err()
+	case <-i.gone:
+		i.err = io.ErrClosedPipe
+	}
 }
 
 func (i *input) pump() {

@@ -36,7 +36,7 @@ func (e *Engine) startProcess(c *container, by Actor) error {
 		return e.startFailed(c, codeCannotRun, fmt.Errorf("start container %q: %s: %w", c.spec.Name, process.StartError, docker.ErrInvalid))
 	}
 	c.runs++
-	c.process = process
+	c.process, c.gone = process, make(chan struct{})
 	c.status = docker.StatusRunning
 	c.started = e.now()
 	c.code, c.oom, c.errText = 0, false, ""
@@ -123,6 +123,7 @@ func (e *Engine) finish(c *container, code int, oom bool) {
 	c.code, c.oom, c.finished = code, oom, e.now()
 	c.status = docker.StatusExited
 	c.process = nil
+	close(c.gone)
 	c.endLog(c.finished)
 	e.detach(c)
 	e.record(c, DidDie, ByEngine)

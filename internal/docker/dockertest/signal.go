@@ -14,7 +14,8 @@ var signals = map[string]string{
 }
 
 // Signal implements docker.Runtime. KILL ends the process, the container's stop
-// signal makes it stop as its Behaviour says, any other one is only recorded.
+// signal makes it stop as its Behaviour says, any other one does nothing to it.
+// As on an engine none lets the restart policy bring this run back.
 func (e *Engine) Signal(ctx context.Context, ref, signal string) error {
 	return e.call(ctx, CallSignal, ref, func(f *fault) error {
 		name, err := signalName(signal)
@@ -36,15 +37,13 @@ func (e *Engine) Signal(ctx context.Context, ref, signal string) error {
 			stop = "TERM"
 		}
 		stop, _ = signalName(stop)
+		e.noteStale(c, true)
+		c.stoppedByUser = true
 		e.recordSignal(c, name)
 		switch name {
 		case "KILL":
-			e.noteStale(c, true)
-			c.stoppedByUser = true
 			e.ended(c, codeKilled, false)
 		case stop:
-			e.noteStale(c, true)
-			c.stoppedByUser = true
 			e.askToEnd(c)
 		}
 		return nil

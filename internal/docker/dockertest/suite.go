@@ -37,6 +37,11 @@ type Fixture struct {
 	// OOM takes more memory than SuiteOOMLimit, at once. Optional.
 	OOM Program
 
+	// Tools are in the image of Sleep. Optional, all or none.
+	Tools Tools
+	// Busy keeps a core busy until it is killed. Optional.
+	Busy Program
+
 	// HostPort returns a TCP port of 127.0.0.1 that is free. Optional.
 	HostPort func() int
 	// UnknownImage is a reference that a reachable registry does not have. Optional.
@@ -105,6 +110,7 @@ func SuiteCases() []SuiteCase {
 	for _, part := range [][]SuiteCase{
 		engineCases, containerCases, stopCases, restartCases, addressCases, portCases,
 		listCases, logCases, eventCases, imageCases, volumeCases, networkCases,
+		execCases, copyCases, statsCases, signalCases, hardeningCases,
 	} {
 		out = append(out, part...)
 	}

@@ -75,8 +75,9 @@ func fixture(e *dockertest.Engine) dockertest.Fixture {
 		if len(r.Spec.Entrypoint) > 0 {
 			return dockertest.Behaviour{StartError: "exec " + r.Spec.Entrypoint[0] + ": no such file or directory"}
 		}
-		return dockertest.Behaviour{}
+		return dockertest.Behaviour{Exec: tool}
 	}})
+	e.AddImage("busy:1", docker.Image{}, dockertest.Behaviour{Stats: func(time.Duration) docker.Stats { return docker.Stats{CPUPercent: 30} }})
 	e.AddImage("exit:1", docker.Image{}, dockertest.Behaviour{PerRun: func(r dockertest.Run) dockertest.Behaviour {
 		code, _ := strconv.Atoi(r.Spec.Command[0])
 		return dockertest.Behaviour{Exit: &dockertest.Exit{After: 20 * time.Millisecond, Code: code}}
@@ -104,6 +105,7 @@ func fixture(e *dockertest.Engine) dockertest.Fixture {
 			return dockertest.Program{Image: "exit:1", Command: []string{strconv.Itoa(code)}}
 		},
 		Stubborn: dockertest.Program{Image: "stubborn:1"}, OOM: dockertest.Program{Image: "oom:1"},
+		Tools: tools(), Busy: dockertest.Program{Image: "busy:1"},
 		HostPort:     func() int { port++; return port },
 		UnknownImage: "registry.test/none:1", PullImage: "registry.test/app:1",
 		PrivateImage: "registry.test/private:1", PrivateAuth: auth,

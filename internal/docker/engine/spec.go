@@ -79,10 +79,8 @@ func checkSpec(spec docker.ContainerSpec) error {
 	if err := checkArgs(spec.Entrypoint, spec.Command); err != nil {
 		return err
 	}
-	for _, h := range spec.Hosts {
-		if h.Name == "" || strings.ContainsAny(h.Name, ": \t\n\x00") || !h.Address.IsValid() {
-			return fmt.Errorf("host entry %q for %s", h.Name, h.Address)
-		}
+	if err := spec.CheckNames(); err != nil {
+		return err
 	}
 	if spec.Network.Address.IsValid() && spec.Network.Network == "" {
 		return fmt.Errorf("address %s without a network", spec.Network.Address)

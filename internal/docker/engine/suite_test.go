@@ -21,6 +21,7 @@ func TestTheRealEngineConforms(t *testing.T) {
 	base.Sleep, base.Stubborn = program(probe, "wait"), program(probe, "ignore", "wait")
 	base.Exit = func(code int) dockertest.Program { return program(probe, fmt.Sprint("exit:", code)) }
 	base.Logs, base.OOM = program(probe, append(logSteps(), "wait")...), program(probe, "eat:200")
+	base.Tools, base.Busy = tools(), program(probe, "spin")
 	public, private := testimage.Registry(t), testimage.RegistryWithAuth(t, "ferry", "pa55 word")
 	base.UnknownImage = public.Host + "/none:1"
 	base.PrivateAuth = docker.RegistryAuth{Username: private.Username, Password: private.Password, ServerAddress: private.Host}
@@ -51,6 +52,23 @@ func (r *rig) push(reg *testimage.RegistryServer, img *testimage.Built) string {
 
 func program(image string, steps ...string) dockertest.Program {
 	return dockertest.Program{Image: image, Command: steps}
+}
+
+// tools are the probe program's steps, for commands in its containers.
+func tools() dockertest.Tools {
+	steps := func(s ...string) []string { return append([]string{"/probe"}, s...) }
+	return dockertest.Tools{
+		Print: func(stdout, stderr string, code int) []string {
+			return steps("out:"+stdout, "err:"+stderr, fmt.Sprint("exit:", code))
+		},
+		Copy: steps("cat"), Where: steps("where"),
+		Env:     func(name string) []string { return steps("getenv:" + name) },
+		Read:    func(path string) []string { return steps("dump:" + path) },
+		Stat:    func(path string) []string { return steps("stat:" + path) },
+		Write:   func(path, text string) []string { return steps("write:" + path + ":" + text) },
+		Resolve: func(name string) []string { return steps("resolve:" + name) },
+		Size:    func(s docker.TermSize) []string { return steps(fmt.Sprintf("size:%dx%d", s.Width, s.Height)) },
+	}
 }
 
 func logSteps() []string {

@@ -8,11 +8,19 @@
 //	raw:TEXT            print without a line end
 //	lines:N             print "line 0" … "line N-1", alternating the streams
 //	long:N              print a line of N bytes
+//	cat                 copy the input to the output, then print "err" to stderr
+//	getenv:NAME         print the value of a variable without a line end
+//	where               print the user, the group and the working directory
 //	write:PATH:TEXT     write a file
-//	read:PATH           print a file
+//	read:PATH           print a file and a line end
+//	dump:PATH           print a file as it is
+//	stat:PATH           print the permissions, the user and the group of a file
 //	mount:PATH          print "rw" or "ro"
 //	eat:MIB             hold this much memory, touched
 //	sleep:DURATION      wait
+//	spin                keep a core busy for ever
+//	close               close both outputs, go on
+//	size:WxH            wait until the terminal has the size, print it
 //	listen:PORT         accept and answer HTTP 200 with the hostname from now on
 //	resolve:NAME        print the first IPv4 address of a name
 //	ignore              ignore the stop signals from now on
@@ -25,7 +33,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -77,6 +87,29 @@ func perform(name, arg string, stop <-chan os.Signal) error {
 		return printLines(arg)
 	case "long":
 		return printLong(arg)
+	case "cat":
+		_, err := io.Copy(os.Stdout, os.Stdin)
+		fmt.Fprintln(os.Stderr, "err")
+		return err
+	case "getenv":
+		fmt.Print(os.Getenv(arg))
+	case "where":
+		dir, err := os.Getwd()
+		fmt.Println(os.Getuid(), os.Getgid(), dir)
+		return err
+	case "dump":
+		data, err := os.ReadFile(arg)
+		os.Stdout.Write(data)
+		return err
+	case "stat":
+		return printStat(arg)
+	case "spin":
+		for {
+		}
+	case "close":
+		return errors.Join(os.Stdout.Close(), os.Stderr.Close())
+	case "size":
+		return awaitSize(arg)
 	case "write":
 		path, text, _ := strings.Cut(arg, ":")
 		return os.WriteFile(path, []byte(text), 0o644)
@@ -183,7 +216,7 @@ func resolve(name string) error {
 	defer cancel()
 	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip4", name)
 	if err == nil {
-		fmt.Println(addrs[0])
+		fmt.Println(addrs[0].Unmap())
 	}
 	return err
 }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// sizeTimeout bounds the wait for a terminal's size.
+const sizeTimeout = 20 * time.Second
+
+func printStat(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	sys := info.Sys().(*syscall.Stat_t)
+	fmt.Printf("%o %d %d\n", info.Mode().Perm(), sys.Uid, sys.Gid)
+	return nil
+}
+
+// awaitSize looks again and again: the signal of a change may come before
+// anybody listens for it.
+func awaitSize(want string) error {
+	for deadline := time.Now().Add(sizeTimeout); ; time.Sleep(10 * time.Millisecond) {
+		got, err := terminalSize()
+		if err != nil {
+			return err
+		}
+		if got == want {
+			fmt.Println(got)
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return errors.New("it is " + got)
+		}
+	}
+}
+
+func terminalSize() (string, error) {
+	var size struct{ rows, cols, x, y uint16 }
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, os.Stdin.Fd(), syscall.TIOCGWINSZ, uintptr(unsafe.Pointer(&size)))
+	if errno != 0 {
+		return "", errno
+	}
+	return fmt.Sprintf("%dx%d", size.cols, size.rows), nil
+}
