@@ -26,6 +26,11 @@ type SecretRef struct {
 
 	// Optional lets a container start when the vault has no such secret.
 	Optional bool `db:"optional" json:"optional,omitempty"`
+
+	// Version is the version of the value; zero is the newest when the release is
+	// made. The record of a release has it filled in, so that a rollback restores the
+	// value too.
+	Version secrets.Version `db:"version" json:"version,omitempty"`
 }
 
 // SecretsDir is where files of secrets are without a path of their own.
@@ -108,4 +113,7 @@ type ConfigFile struct {
 
 	// Key is the vault's key of the content, in place of Content.
 	Key string `db:"key" json:"key,omitempty"`
+
+	// Version is the version of the value under Key, as in SecretRef.
+	Version secrets.Version `db:"version" json:"version,omitempty"`
 }

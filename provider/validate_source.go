@@ -87,9 +87,3 @@ func relativePath(name string) bool {
 	return name != "" && name != "." && path.Clean(name) == name && !path.IsAbs(name) &&
 		name != ".." && !strings.HasPrefix(name, "../") && !strings.ContainsRune(name, 0)
 }
-
-func require(p *problems, where, value string) {
-	if strings.TrimSpace(value) == "" {
-		p.add(where, "is missing")
-	}
-}

@@ -2,6 +2,8 @@ package provider
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -56,3 +58,11 @@ func (p *problems) err() error {
 
 // at is the path of an element of a list.
 func at(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func require(p *problems, where, value string) {
+	if strings.TrimSpace(value) == "" {
+		p.add(where, "is missing")
+	}
+}
