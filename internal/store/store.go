@@ -139,6 +139,8 @@ type Store interface {
 	// stays.
 	Prune(ctx context.Context, keep int) error
 
+	SecretStore
+
 	reconcile.ConditionStore
 	ListConditions(ctx context.Context) (map[string][]reconcile.Condition, error)
 	// DeleteConditions forgets a controller.

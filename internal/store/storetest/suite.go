@@ -39,6 +39,7 @@ func RunSuite(t *testing.T, open func(t testing.TB, dir string) store.Store) {
 		{"Condition", conditionTests()},
 		{"KeptLog", keptLogTests()},
 		{"Prune", pruneTests()},
+		{"Secret", secretTests()},
 		{"Changes", changesTests()},
 		{"Life", lifeTests()},
 		{"Concurrency", concurrencyTests()},
