@@ -10,7 +10,7 @@ import (
 // app's network.
 const maxServices = 50
 
-// maxContainers bounds the replicas of all services of one app together. Its
+// maxContainers bounds the containers of all replicas of one app together. Its
 // network has 253 addresses; what is left is for a service that rolls, whose new
 // containers stand beside the old ones.
 const maxContainers = 200
@@ -53,6 +53,9 @@ func (d *decoder) app(root *yaml.Node) *App {
 
 	app := &App{Name: draft.name, Services: make(map[string]Service, len(draft.services))}
 	for _, s := range draft.services {
+		for _, m := range s.Members() {
+			secretKeys(app.Name, m.Env)
+		}
 		app.Services[s.Name] = s.Service
 	}
 	return app
@@ -87,10 +90,10 @@ func readServices(d *decoder, v value, into *appDraft) {
 	})
 	total := 0
 	for _, s := range into.services {
-		total += s.Replicas
+		total += s.Replicas * s.members
 	}
 	if total > maxContainers {
-		d.refuse(v, fmt.Sprintf("the services come to %d replicas", total),
+		d.refuse(v, fmt.Sprintf("the services come to %d containers", total),
 			fmt.Sprintf("the most of one app is %d; make it several apps", maxContainers))
 	}
 	if v.Kind == yaml.MappingNode && len(v.Content) == 0 {

@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -24,7 +23,7 @@ var effectOrder = []Effect{EffectRoll, EffectScale, EffectRoute, EffectSettings}
 
 // FieldChange is one difference between two services.
 type FieldChange struct {
-	Path   string `json:"path"` // below the service: "env.DB", "volumes[/data]"
+	Path   string `json:"path"` // below the service: "env.DB", "volumes[/data]", "inits[migrate].image"
 	Old    string `json:"old"`  // for people; "" where there was none
 	New    string `json:"new"`  // for people; "" where there is none now
 	Effect Effect `json:"effect"`
@@ -73,30 +72,32 @@ func Diff(old, new *Service) []FieldChange {
 		new = &empty
 	}
 	var d differ
-	d.text("image", old.Image, new.Image, EffectRoll)
-	if !slices.Equal(old.Command, new.Command) {
-		d.add("command", formatCommand(old.Command), formatCommand(new.Command), EffectRoll)
-	}
-	d.env(old.Env, new.Env)
-	d.text("port", formatCount(old.Port), formatCount(new.Port), EffectRoll)
+	before, after := old.Main(), new.Main()
+	d.program("", &before, &after)
 	d.text("domains", strings.Join(old.Domains, ", "), strings.Join(new.Domains, ", "), EffectRoute)
 	d.text("path", orRoot(old.Path), orRoot(new.Path), EffectRoute)
 	d.text("replicas", strconv.Itoa(old.Replicas), strconv.Itoa(new.Replicas), EffectScale)
 	d.text("strategy", string(old.Strategy), string(new.Strategy), EffectSettings)
-	d.readiness(old.Readiness, new.Readiness)
+	d.text("max_surge", string(old.MaxSurge), string(new.MaxSurge), EffectSettings)
+	d.text("max_unavailable", string(old.MaxUnavailable), string(new.MaxUnavailable), EffectSettings)
+	d.text("restart", formatRestart(old.Restart), formatRestart(new.Restart), EffectRoll)
+	d.duration("completion_timeout", old.CompletionTimeout, new.CompletionTimeout, EffectSettings)
+	d.dependencies(old.DependsOn, new.DependsOn)
+	d.duration("depends_timeout", old.DependsTimeout, new.DependsTimeout, EffectSettings)
+	d.probes("", &before, &after)
 	d.duration("health.ready_timeout", old.ReadyTimeout, new.ReadyTimeout, EffectSettings)
 	d.duration("stable_window", old.StableWindow, new.StableWindow, EffectSettings)
 	d.duration("drain_timeout", old.DrainTimeout, new.DrainTimeout, EffectRoute)
 	d.duration("stop_grace", old.StopGrace, new.StopGrace, EffectSettings)
 	d.duration("hold_timeout", old.HoldTimeout, new.HoldTimeout, EffectRoute)
 	d.duration("keep_previous", old.KeepPrevious, new.KeepPrevious, EffectSettings)
-	d.text("resources.memory", formatLimit(old.Resources.MemoryBytes, FormatBytes),
-		formatLimit(new.Resources.MemoryBytes, FormatBytes), EffectRoll)
-	d.text("resources.cpu", formatLimit(old.Resources.MilliCPU, FormatMilliCPU),
-		formatLimit(new.Resources.MilliCPU, FormatMilliCPU), EffectRoll)
-	d.volumes(old.Volumes, new.Volumes)
-	d.published(old.Publish, new.Publish)
-	d.labels(old.Labels, new.Labels)
+	d.surroundings("", &before, &after)
+	d.labels("", old.Labels, new.Labels)
+	d.members("inits", old.Inits, new.Inits)
+	d.members("sidecars", old.Sidecars, new.Sidecars)
+	d.words("after", old.SidecarsFirst, new.SidecarsFirst)
+	d.text("alias", old.Alias, new.Alias, EffectRoll)
+	d.flag("stateful", old.Stateful, new.Stateful)
 	return d.changes
 }
 
@@ -113,10 +114,30 @@ func (d *differ) add(path, old, new string, effect Effect) {
 	d.changes = append(d.changes, FieldChange{Path: path, Old: old, New: new, Effect: effect})
 }
 
+// words compares lists whose order means something.
+func (d *differ) words(path string, old, new []string) {
+	if !slices.Equal(old, new) {
+		d.add(path, formatCommand(old), formatCommand(new), EffectRoll)
+	}
+}
+
+func (d *differ) flag(path string, old, new bool) {
+	d.text(path, formatFlag(old), formatFlag(new), EffectRoll)
+}
+
 func (d *differ) duration(path string, old, new time.Duration, effect Effect) {
 	if old != new {
 		d.text(path, FormatDuration(old), FormatDuration(new), effect)
 	}
+}
+
+// byKey is a list by what tells its elements apart.
+func byKey[K comparable, V any](list []V, key func(V) K) map[K]V {
+	m := make(map[K]V, len(list))
+	for _, v := range list {
+		m[key(v)] = v
+	}
+	return m
 }
 
 // keyed compares two maps key by key, in the order of the keys.
@@ -141,75 +162,4 @@ func keyed[K ~string | ~int, V comparable](old, new map[K]V, each func(key K, ol
 			each(key, nil, &after)
 		}
 	}
-}
-
-func (d *differ) env(old, new []EnvVar) {
-	byName := func(env []EnvVar) map[string]string {
-		m := make(map[string]string, len(env))
-		for _, e := range env {
-			m[e.Name] = e.Value
-		}
-		return m
-	}
-	keyed(byName(old), byName(new), func(name string, before, after *string) {
-		d.changes = append(d.changes, FieldChange{Path: join("env", name), Old: formatText(before), New: formatText(after),
-			Effect: EffectRoll, Private: true})
-	})
-}
-
-func (d *differ) labels(old, new map[string]string) {
-	keyed(old, new, func(key string, before, after *string) {
-		d.add(join("labels", key), formatText(before), formatText(after), EffectSettings)
-	})
-}
-
-// readiness compares the probes key by key when there are two.
-func (d *differ) readiness(old, new *Probe) {
-	if old == nil || new == nil {
-		d.text("health.readiness", formatProbe(old), formatProbe(new), EffectRoll)
-		return
-	}
-	const path = "health.readiness."
-	d.text(path+"path", old.Path, new.Path, EffectRoll)
-	d.text(path+"port", formatCount(old.Port), formatCount(new.Port), EffectRoll)
-	d.duration(path+"interval", old.Interval, new.Interval, EffectRoll)
-	d.duration(path+"timeout", old.Timeout, new.Timeout, EffectRoll)
-	d.text(path+"expected_status", old.ExpectedStatus, new.ExpectedStatus, EffectRoll)
-}
-
-// volumes compares what is mounted at each path.
-func (d *differ) volumes(old, new []Volume) {
-	byPath := func(volumes []Volume) map[string]Volume {
-		m := make(map[string]Volume, len(volumes))
-		for _, v := range volumes {
-			m[v.Path] = v
-		}
-		return m
-	}
-	keyed(byPath(old), byPath(new), func(path string, before, after *Volume) {
-		effect := EffectRoll
-		if before != nil && after != nil {
-			// Sharing is a promise about programs; the mount stays the same.
-			a, b := *before, *after
-			a.Shared, b.Shared = false, false
-			if a == b {
-				effect = EffectSettings
-			}
-		}
-		d.add("volumes["+path+"]", formatVolume(before), formatVolume(after), effect)
-	})
-}
-
-// published compares what each port of the host leads to.
-func (d *differ) published(old, new []PublishedPort) {
-	byHost := func(ports []PublishedPort) map[int]PublishedPort {
-		m := make(map[int]PublishedPort, len(ports))
-		for _, p := range ports {
-			m[p.HostPort] = p
-		}
-		return m
-	}
-	keyed(byHost(old), byHost(new), func(port int, before, after *PublishedPort) {
-		d.add(fmt.Sprintf("publish[%d]", port), formatPublished(before), formatPublished(after), EffectRoll)
-	})
 }

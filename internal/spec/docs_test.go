@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,19 +33,36 @@ func documentedFields[T any](fields []field[T]) []documented {
 // knows there.
 func sections() map[string][]documented {
 	return map[string][]documented{
-		"Keys of the file":         documentedFields(appFields()),
-		"Keys of a service":        documentedFields(serviceFields()),
-		"Keys of health":           documentedFields(healthFields()),
-		"Keys of health.readiness": documentedFields(readinessFields()),
-		"Keys of resources":        documentedFields(resourceFields()),
-		"Keys of a volume":         documentedFields(volumeFields()),
-		"Keys of a published port": documentedFields(publishFields()),
+		"Keys of the file":          documentedFields(appFields()),
+		"Keys of a service":         documentedFields(serviceFields()),
+		"Keys of a secret variable": documentedFields(secretFields()),
+		"Keys of a dependency":      documentedFields(dependencyFields()),
+		"Keys of an init":           documentedFields(initFields()),
+		"Keys of a sidecar":         documentedFields(sidecarFields()),
+		"Keys of health":            documentedFields(healthFields()),
+		"Keys of health.readiness":  documentedFields(readinessFields()),
+		"Keys of health.liveness":   documentedFields(livenessFields()),
+		"Keys of resources":         documentedFields(resourceFields()),
+		"Keys of a volume":          documentedFields(volumeFields()),
+		"Keys of a tmpfs":           documentedFields(tmpfsFields()),
+		"Keys of a published port":  documentedFields(publishFields()),
 	}
 }
 
 // facts are defaults and bounds that the row of a key must name.
 var facts = map[string][]string{
-	"Keys of the file/services":                {"50"},
+	"Keys of the file/services":                {"50", strconv.Itoa(maxContainers)},
+	"Keys of a service/max_surge":              {"`1`", "50"},
+	"Keys of a service/max_unavailable":        {"`0`", "50"},
+	"Keys of a service/restart":                {"`always`", "`on-failure`", "`no`"},
+	"Keys of a service/completion_timeout":     {ticked(DefaultCompletionTimeout), ticked(minCompletionTimeout), ticked(maxCompletionTimeout)},
+	"Keys of a service/depends_timeout":        {ticked(DefaultDependsTimeout), ticked(minDependsTimeout), ticked(maxDependsTimeout)},
+	"Keys of a service/tmpfs":                  {strconv.Itoa(maxTmpfs)},
+	"Keys of a tmpfs/size":                     {"`" + FormatBytes(minTmpfsBytes) + "`"},
+	"Keys of a dependency/condition":           {"`started`", "`ready`", "`completed`"},
+	"Keys of health.liveness/interval":         {ticked(DefaultLivenessInterval), ticked(minLivenessInterval), ticked(maxLivenessInterval)},
+	"Keys of health.liveness/timeout":          {ticked(DefaultProbeTimeout), ticked(minProbeTimeout), ticked(maxProbeTimeout)},
+	"Keys of health.liveness/failures":         {strconv.Itoa(DefaultLivenessFailures), strconv.Itoa(maxLivenessFailures)},
 	"Keys of a service/replicas":               {"`1`", "50"},
 	"Keys of a service/port":                   {"65535"},
 	"Keys of a service/env":                    {"1000"},

@@ -8,12 +8,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxEnvVars bounds the variables of one service.
+// maxEnvVars bounds the variables of one container.
 const maxEnvVars = 1000
 
 // readEnv reads the variables. A value is the text as it is written: nothing in
-// it is expanded, and 1.10, 007, yes and 2026-01-01 stay what they are.
-func readEnv(d *decoder, v value, s *serviceDraft) {
+// it is expanded, and 1.10, 007, yes and 2026-01-01 stay what they are. A map in
+// its place names a secret.
+func readEnv(d *decoder, v value, m *memberDraft) {
 	if v.Kind == yaml.SequenceNode {
 		d.refuse(v, "env is a list", "write a map: NAME: value")
 		return
@@ -29,7 +30,9 @@ func readEnv(d *decoder, v value, s *serviceDraft) {
 			return
 		}
 		if val.Kind == yaml.MappingNode {
-			d.refuse(val, "the value is a map", "write the value itself; references to secrets are not available yet")
+			s := secretDraft{variable: key.Value}
+			section(d, val, secretFields(), &s)
+			m.Env = append(m.Env, EnvVar{Name: key.Value, Secret: s.SecretRef})
 			return
 		}
 		text, ok := d.text(val)
@@ -41,7 +44,69 @@ func readEnv(d *decoder, v value, s *serviceDraft) {
 				fmt.Sprintf("the kernel passes at most %d to a program; put it into a volume", maxArgBytes))
 			return
 		}
-		s.Env = append(s.Env, EnvVar{Name: key.Value, Value: text})
+		m.Env = append(m.Env, EnvVar{Name: key.Value, Value: text})
 	})
-	slices.SortFunc(s.Env, func(a, b EnvVar) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(m.Env, func(a, b EnvVar) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// secretDraft is a reference to the vault while it is read. Its key is a name
+// alone until the app's is known.
+type secretDraft struct {
+	SecretRef
+	variable string
+}
+
+// secretFields are the keys of a variable whose value is a secret.
+func secretFields() []field[secretDraft] {
+	return []field[secretDraft]{
+		{name: "secret", required: true, read: readSecretName},
+		{name: "required", read: func(d *decoder, v value, s *secretDraft) {
+			required, ok := d.boolean(v)
+			s.Optional = ok && !required
+		}},
+	}
+}
+
+func readSecretName(d *decoder, v value, s *secretDraft) {
+	if v.Kind == yaml.ScalarNode && v.Tag == "!!bool" {
+		if is, ok := d.boolean(v); ok && is {
+			s.Key = s.variable
+		} else if ok {
+			d.refuse(v, "a value that is no secret is written itself", "write "+quoteBare(s.variable)+": value")
+		}
+		return
+	}
+	name, ok := d.text(v)
+	if !ok {
+		return
+	}
+	if err := CheckSecretName(name); err != nil {
+		d.refuseErr(v, err)
+		return
+	}
+	s.Key = name
+}
+
+// SecretKey is the key in the vault of an app's secret.
+func SecretKey(app, name string) string { return app + "/" + name }
+
+// CheckSecretName says whether a secret of an app may have a name: what a
+// variable may be called.
+func CheckSecretName(name string) error {
+	switch {
+	case len(name) > maxEnvNameBytes:
+		return advise(fmt.Sprintf("the name has %d characters", len(name)), fmt.Sprintf("the most is %d", maxEnvNameBytes))
+	case !envNameForm.MatchString(name):
+		return advise(quote(name)+" is not the name of a secret", "write letters, digits and _, no digit first")
+	}
+	return nil
+}
+
+// secretKeys makes the names of secrets keys of the vault.
+func secretKeys(app string, env []EnvVar) {
+	for i := range env {
+		if env[i].Secret.Key != "" {
+			env[i].Secret.Key = SecretKey(app, env[i].Secret.Key)
+		}
+	}
 }

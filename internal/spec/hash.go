@@ -22,14 +22,18 @@ const (
 	canonicalInterval = 2 * time.Second
 	canonicalTimeout  = 2 * time.Second
 	canonicalExpected = "200-299"
+
+	canonicalLivenessInterval = 30 * time.Second
+	canonicalLivenessFailures = 3
 )
 
-// Hash is the SHA-256, in hex, over everything that needs a new container:
-// command, env, port, readiness probe, resources, volumes and published ports.
-// The image is left out because its identity, which the reference alone does
-// not tell, is hashed beside it. Left out too is what the control plane and the
-// data plane do without touching a container: replicas, routes, strategy,
-// timeouts (the stop grace is said at the stop), labels.
+// Hash is the SHA-256, in hex, over everything that needs a new container: what
+// runs and how, env with the versions of its secrets, port, probes, resources,
+// volumes and published ports, of every member of the group. Images are left
+// out because their identity, which the reference alone does not tell, is hashed
+// beside it. Left out too is what the control plane and the data plane do
+// without touching a container: replicas, routes, strategy and its bounds,
+// timeouts (the stop grace is said at the stop), dependencies, labels.
 //
 // A field at its default adds nothing, so that a field that comes later changes
 // no hash of a service that does not use it. Order does not matter where it
@@ -48,6 +52,7 @@ func (s *Service) canonical() string {
 	members(r, "sidecars", s.Sidecars)
 	r.text("restart", string(s.Restart))
 	r.boolean("stateful", s.Stateful)
+	r.text("alias", s.Alias)
 	return r.String()
 }
 
@@ -61,8 +66,10 @@ func (m *Member) canonical(r record) {
 	r.integer("port", int64(m.Port))
 	r.integer("resources.memory", m.Resources.MemoryBytes)
 	r.integer("resources.cpu", m.Resources.MilliCPU)
-	m.Readiness.canonical(r, "readiness")
-	m.Liveness.canonical(r, "liveness")
+	m.Readiness.canonical(r, "readiness", canonicalInterval)
+	// A liveness probe at its defaults is still one more question than none.
+	r.boolean("liveness", m.Liveness != nil)
+	m.Liveness.canonical(r, "liveness", canonicalLivenessInterval)
 	records(r, "volumes", m.Volumes, func(v Volume, r record) {
 		r.text("name", v.Name)
 		r.text("host_path", v.HostPath)
@@ -98,13 +105,13 @@ func (p *Process) canonical(r record) {
 	})
 }
 
-func (p *Probe) canonical(r record, key string) {
+func (p *Probe) canonical(r record, key string, interval time.Duration) {
 	if p == nil {
 		return
 	}
 	r.text(key+".path", p.Path)
 	r.integer(key+".port", int64(p.Port))
-	r.duration(key+".interval", p.Interval, canonicalInterval)
+	r.duration(key+".interval", p.Interval, interval)
 	r.duration(key+".timeout", p.Timeout, canonicalTimeout)
 	if p.ExpectedStatus != canonicalExpected {
 		r.text(key+".expected_status", p.ExpectedStatus)
@@ -112,7 +119,9 @@ func (p *Probe) canonical(r record, key string) {
 	r.list(key+".exec", p.Exec)
 	r.boolean(key+".grpc", p.GRPC)
 	r.text(key+".grpc_service", p.GRPCService)
-	r.integer(key+".failures", int64(p.Failures))
+	if p.Failures != canonicalLivenessFailures {
+		r.integer(key+".failures", int64(p.Failures))
+	}
 }
 
 func (s SecretRef) canonical(r record) {

@@ -80,6 +80,7 @@ var needsContainer = map[string]bool{
 	"Service.DependsTimeout":    false,
 	"Dependency.Service":        false,
 	"Dependency.Condition":      false,
+	"Service.Alias":             true,
 	"Service.Stateful":          true,
 	"Process.Entrypoint":        true,
 	"Process.User":              true,
@@ -110,6 +111,7 @@ var needsContainer = map[string]bool{
 	"Member.Resources":          true,
 	"Member.Volumes":            true,
 	"Member.Publish":            true,
+	"Member.Labels":             false,
 	"Member.Process":            true,
 	"EnvVar.Name":               true,
 	"EnvVar.Value":              true,
@@ -151,7 +153,7 @@ func sampleService() *Service {
 		Process: sampleProcess(),
 		Inits:   []Member{sampleMember("migrate")}, Sidecars: []Member{sampleMember("proxy")}, SidecarsFirst: []string{"proxy"},
 		Restart: RestartOnFailure, CompletionTimeout: time.Minute,
-		DependsOn: []Dependency{{"db", DependsReady}}, DependsTimeout: time.Minute, Stateful: true,
+		DependsOn: []Dependency{{"db", DependsReady}}, DependsTimeout: time.Minute, Alias: "front", Stateful: true,
 	}
 }
 
@@ -170,7 +172,7 @@ func sampleMember(name string) Member {
 		Readiness: &Probe{GRPC: true, GRPCService: "a", Port: 91, Interval: time.Second, Timeout: time.Second},
 		Liveness:  &Probe{Path: "/live", Interval: time.Second, Timeout: time.Second, ExpectedStatus: "204"},
 		Resources: Resources{1 << 28, 100}, Volumes: []Volume{{Name: "data", HostPath: "/srv/x", Path: "/data"}},
-		Publish: []PublishedPort{{Port: 81, HostPort: 8081}}, Process: sampleProcess(),
+		Publish: []PublishedPort{{Port: 81, HostPort: 8081}}, Labels: map[string]string{"team": "shop"}, Process: sampleProcess(),
 	}
 }
 
@@ -264,8 +266,8 @@ func TestEveryFieldIsClassifiedAndHashedAccordingly(t *testing.T) {
 
 func TestEveryFieldIsInTheDiffWithItsEffect(t *testing.T) {
 	eachField(t, func(name string, s *Service, field reflect.Value) {
-		if name == "Service.Name" {
-			return // two services of different names are two services
+		if name == "Service.Name" || name == "Member.Role" {
+			return // two services of different names are two services; the list a member is in is its role
 		}
 		alter(t, name, field)
 		changes := Diff(sampleService(), s)
@@ -273,7 +275,7 @@ func TestEveryFieldIsInTheDiffWithItsEffect(t *testing.T) {
 			t.Errorf("%s: a change is not in the diff", name)
 		}
 		rolls := Heaviest(changes) == EffectRoll
-		if want := needsContainer[name] || name == "Service.Image"; rolls != want {
+		if want := needsContainer[name] || name == "Service.Image" || name == "Member.Image"; rolls != want {
 			t.Errorf("%s: the diff rolls: %v, want %v (%v)", name, rolls, want, changes)
 		}
 	})

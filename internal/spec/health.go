@@ -3,8 +3,11 @@ package spec
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/berth-cloud/berth/internal/probe"
 )
@@ -16,55 +19,157 @@ const (
 	maxProbeInterval = 5 * time.Minute
 	minProbeTimeout  = 100 * time.Millisecond
 	maxProbeTimeout  = time.Minute
+
+	minLivenessInterval = time.Second
+	maxLivenessInterval = time.Hour
+	maxLivenessFailures = 100
+	maxGRPCServiceBytes = 255
 )
 
-// healthFields are the keys of health.
+// healthFields are the keys of health of a service.
 func healthFields() []field[serviceDraft] {
-	return []field[serviceDraft]{
-		{name: "readiness", read: func(d *decoder, v value, s *serviceDraft) {
-			p := Probe{
-				Interval:       DefaultProbeInterval,
-				Timeout:        DefaultProbeTimeout,
-				ExpectedStatus: DefaultExpected,
-			}
-			section(d, v, readinessFields(), &p)
-			s.Readiness = &p
+	return slices.Concat(
+		probeFields(func(s *serviceDraft) *memberDraft { return &s.main }),
+		[]field[serviceDraft]{durationField("ready_timeout", minReadyTimeout, maxReadyTimeout,
+			func(s *serviceDraft) *time.Duration { return &s.ReadyTimeout })},
+	)
+}
+
+// probeFields are the keys for how a container is asked.
+func probeFields[T any](of func(*T) *memberDraft) []field[T] {
+	return lift(of,
+		field[memberDraft]{name: "readiness", read: func(d *decoder, v value, m *memberDraft) {
+			m.Readiness = d.probe(v, readinessFields(), Probe{Interval: DefaultProbeInterval, Timeout: DefaultProbeTimeout})
 		}},
-		durationField("ready_timeout", minReadyTimeout, maxReadyTimeout,
-			func(s *serviceDraft) *time.Duration { return &s.ReadyTimeout }),
-	}
+		field[memberDraft]{name: "liveness", read: func(d *decoder, v value, m *memberDraft) {
+			m.Liveness = d.probe(v, livenessFields(), Probe{Interval: DefaultLivenessInterval, Timeout: DefaultProbeTimeout,
+				Failures: DefaultLivenessFailures})
+		}},
+	)
+}
+
+// probeDraft is a probe while it is read.
+type probeDraft struct {
+	Probe
+	ways []string // the keys that say how to ask
 }
 
 // readinessFields are the keys of health.readiness.
-func readinessFields() []field[Probe] {
-	return []field[Probe]{
-		{name: "path", required: true, read: readProbePath},
-		{name: "port", read: func(d *decoder, v value, p *Probe) {
+func readinessFields() []field[probeDraft] {
+	return slices.Concat(askFields("[check, --ready]"), cadenceFields(minProbeInterval, maxProbeInterval))
+}
+
+// livenessFields are the keys of health.liveness.
+func livenessFields() []field[probeDraft] {
+	return slices.Concat(askFields("[check, --alive]"), cadenceFields(minLivenessInterval, maxLivenessInterval), []field[probeDraft]{
+		{name: "failures", read: func(d *decoder, v value, p *probeDraft) {
+			if n, ok := d.integer(v, 1, maxLivenessFailures); ok {
+				p.Failures = n
+			}
+		}},
+	})
+}
+
+// askFields are the keys for how a probe asks.
+func askFields(example string) []field[probeDraft] {
+	return []field[probeDraft]{
+		way("path", readProbePath),
+		way("exec", func(d *decoder, v value, p *probeDraft) { p.Exec = d.words(v, "probe", example) }),
+		way("grpc", readProbeGRPC),
+		way("tcp", func(d *decoder, v value, _ *probeDraft) {
+			if is, ok := d.boolean(v); ok && !is {
+				d.refuse(v, "a probe is not told how not to ask", "leave it out")
+			}
+		}),
+		{name: "port", read: func(d *decoder, v value, p *probeDraft) {
 			if n, ok := d.integer(v, 1, maxPort); ok {
 				p.Port = n
 			}
 		}},
-		durationField("interval", minProbeInterval, maxProbeInterval, func(p *Probe) *time.Duration { return &p.Interval }),
-		durationField("timeout", minProbeTimeout, maxProbeTimeout, func(p *Probe) *time.Duration { return &p.Timeout }),
-		{name: "expected_status", read: func(d *decoder, v value, p *Probe) {
-			text, ok := d.text(v)
-			if !ok {
-				return
-			}
-			ranges, err := probe.ParseStatusRanges(text)
-			if err != nil {
-				what := strings.TrimPrefix(err.Error(), probe.ErrStatusRange.Error()+": ")
-				d.refuseErr(v, advise(what, "write statuses from 200 to 599, for example 200-299,304"))
-				return
-			}
-			p.ExpectedStatus = ranges.String()
-		}},
+		{name: "expected_status", read: readExpectedStatus},
+	}
+}
+
+// way is a key that says how a probe asks.
+func way(name string, read func(*decoder, value, *probeDraft)) field[probeDraft] {
+	return field[probeDraft]{name: name, read: func(d *decoder, v value, p *probeDraft) {
+		p.ways = append(p.ways, name)
+		read(d, v, p)
+	}}
+}
+
+// cadenceFields are the keys for how often a probe asks, and how long it waits.
+func cadenceFields(low, high time.Duration) []field[probeDraft] {
+	return []field[probeDraft]{
+		durationField("interval", low, high, func(p *probeDraft) *time.Duration { return &p.Interval }),
+		durationField("timeout", minProbeTimeout, maxProbeTimeout, func(p *probeDraft) *time.Duration { return &p.Timeout }),
+	}
+}
+
+// probe reads a probe, which asks in exactly one way.
+func (d *decoder) probe(v value, fields []field[probeDraft], unless Probe) *Probe {
+	p := probeDraft{Probe: unless}
+	before := d.errs.count()
+	section(d, v, fields, &p)
+	if v.Kind != yaml.MappingNode {
+		return &p.Probe
+	}
+	written := func(key string) bool { _, ok := d.at[join(v.path, key)]; return ok }
+	switch {
+	case len(p.ways) > 1:
+		d.refuse(v, "the probe asks in more than one way: "+strings.Join(p.ways, " and "), "keep one")
+	case len(p.ways) == 0 && !written("port") && d.errs.count() == before:
+		d.refuse(v, "the probe does not say how to ask", "write path, exec, grpc, or tcp: true")
+	case slices.Contains(p.ways, "exec") && written("port"):
+		d.refuseAt(join(v.path, "port"), "a command asks no port", "leave it out")
+	}
+	if len(p.ways) == 1 && p.ways[0] == "path" {
+		if p.ExpectedStatus == "" {
+			p.ExpectedStatus = DefaultExpected
+		}
+	} else if written("expected_status") && !slices.Contains(p.ways, "path") {
+		d.refuseAt(join(v.path, "expected_status"), "only an HTTP request is answered with a status", "write path, or leave it out")
+	}
+	return &p.Probe
+}
+
+func readExpectedStatus(d *decoder, v value, p *probeDraft) {
+	text, ok := d.text(v)
+	if !ok {
+		return
+	}
+	ranges, err := probe.ParseStatusRanges(text)
+	if err != nil {
+		what := strings.TrimPrefix(err.Error(), probe.ErrStatusRange.Error()+": ")
+		d.refuseErr(v, advise(what, "write statuses from 200 to 599, for example 200-299,304"))
+		return
+	}
+	p.ExpectedStatus = ranges.String()
+}
+
+var grpcServiceForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+
+func readProbeGRPC(d *decoder, v value, p *probeDraft) {
+	p.GRPC = true
+	if v.Kind == yaml.ScalarNode && v.Tag == "!!bool" {
+		if is, ok := d.boolean(v); ok && !is {
+			d.refuse(v, "a probe is not told how not to ask", "leave it out")
+		}
+		return
+	}
+	service, ok := d.text(v)
+	switch {
+	case !ok:
+	case len(service) > maxGRPCServiceBytes || !grpcServiceForm.MatchString(service):
+		d.refuse(v, quote(service)+" is not the name of a gRPC service", "write true for the server as a whole, or a name such as shop.v1.Web")
+	default:
+		p.GRPCService = service
 	}
 }
 
 var probePathForm = regexp.MustCompile(`^/[!-~]*$`)
 
-func readProbePath(d *decoder, v value, p *Probe) {
+func readProbePath(d *decoder, v value, p *probeDraft) {
 	path, ok := d.str(v)
 	switch {
 	case !ok:

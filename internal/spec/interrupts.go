@@ -55,14 +55,24 @@ func Interrupts(old, new *Service) []Interruption {
 	return append(all, closedPorts(old, new)...)
 }
 
-// Handover says why a new release of a service can start only after the old
-// one has stopped, or "" when both may run at once.
+// Handover says why the service is not served for a while when a new release
+// takes over: the old one has to stop before. It is "" when enough of one or the
+// other runs at any time, and of a service that serves nobody because it runs to
+// completion.
 func Handover(s *Service) string {
+	if s.Completes() {
+		return ""
+	}
 	if why := s.exclusiveBecause(); why != "" {
 		return why
 	}
-	if s.Strategy == Recreate {
+	switch _, unavailable := s.RollingBounds(s.Replicas); {
+	case s.Strategy == Recreate:
 		return "its strategy is recreate"
+	case s.Strategy == Rolling && unavailable >= s.Replicas && s.ReplicaExclusive():
+		return "the volumes of its only replica may have one writer only"
+	case s.Strategy == Rolling && unavailable >= s.Replicas:
+		return "max_unavailable lets every replica stop at once"
 	}
 	return ""
 }
@@ -74,20 +84,36 @@ func orRoot(path string) string {
 	return path
 }
 
-// closedPorts are the published ports that clients lose.
+// closedPorts are the published ports that clients lose. One that the engine
+// chooses is another at each release, so nobody can rely on it.
 func closedPorts(old, new *Service) []Interruption {
 	var all []Interruption
-	for _, p := range old.Publish {
-		i := slices.IndexFunc(new.Publish, func(q PublishedPort) bool { return q.HostPort == p.HostPort })
-		port := "the host's port " + strconv.Itoa(p.HostPort)
+	kept := new.published()
+	for _, p := range old.published() {
+		if !p.Pinned() {
+			continue
+		}
+		i := slices.IndexFunc(kept, func(q PublishedPort) bool { return q.HostPort == p.HostPort && q.Protocol == p.Protocol })
+		port := "the host's port " + p.where()
 		switch {
 		case i < 0:
 			all = append(all, Interruption{InterruptPort, port + " is closed"})
-		case p.Public && !new.Publish[i].Public:
+		case p.Public && !kept[i].Public && kept[i].Address == "":
 			all = append(all, Interruption{InterruptPort, port + " is open on loopback only"})
-		case p.Port != new.Publish[i].Port:
-			all = append(all, Interruption{InterruptPort, port + " leads to port " + strconv.Itoa(new.Publish[i].Port)})
+		case kept[i].Address != p.Address && kept[i].Address != "":
+			all = append(all, Interruption{InterruptPort, port + " is open on " + kept[i].Address + " only"})
+		case p.Port != kept[i].Port:
+			all = append(all, Interruption{InterruptPort, port + " leads to port " + strconv.Itoa(kept[i].Port)})
 		}
+	}
+	return all
+}
+
+// published are the ports that the members open on the host.
+func (s *Service) published() []PublishedPort {
+	var all []PublishedPort
+	for _, m := range s.Members() {
+		all = append(all, m.Publish...)
 	}
 	return all
 }

@@ -65,6 +65,9 @@ type Service struct {
 	// DependsTimeout bounds that wait; 0 is the default.
 	DependsTimeout time.Duration `json:"depends_timeout,omitempty"`
 
+	// Alias is the name that other containers of the network resolve to it; ""
+	// is the service's own.
+	Alias string `json:"alias,omitempty"`
 	// Stateful gives every replica volumes and a name of its own.
 	Stateful bool `json:"stateful,omitempty"`
 }
@@ -134,6 +137,8 @@ type Member struct {
 	Resources Resources       `json:"resources,omitzero"`
 	Volumes   []Volume        `json:"volumes,omitempty"`
 	Publish   []PublishedPort `json:"publish,omitempty"`
+	// Labels are on this container alone.
+	Labels map[string]string `json:"labels,omitempty"`
 	Process
 }
 

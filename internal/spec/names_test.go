@@ -62,7 +62,9 @@ func TestHintsAreForKeysThatAreNone(t *testing.T) {
 	sectionsByName := map[string][]string{
 		"file": fieldNames(appFields()), "service": fieldNames(serviceFields()), "health": fieldNames(healthFields()),
 		"readiness": fieldNames(readinessFields()), "resources": fieldNames(resourceFields()), "volumes": fieldNames(volumeFields()),
-		"publish": fieldNames(publishFields()),
+		"publish": fieldNames(publishFields()), "liveness": fieldNames(livenessFields()), "env": fieldNames(secretFields()),
+		"depends_on": fieldNames(dependencyFields()), "inits": fieldNames(initFields()), "sidecars": fieldNames(sidecarFields()),
+		"container": slices.Concat(fieldNames(serviceFields()), fieldNames(initFields()), fieldNames(sidecarFields())),
 	}
 	for _, table := range []map[string]string{hints, later} {
 		for where := range table {

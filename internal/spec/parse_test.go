@@ -129,7 +129,7 @@ func TestTheReplicasOfAnAppAreBounded(t *testing.T) {
 	if _, err := Parse([]byte(file(maxContainers)), Options{}); err != nil {
 		t.Errorf("as many as there may be: %v", err)
 	}
-	if got := problems(t, file(maxContainers+1)); len(got) != 1 || got[0].What != "the services come to 201 replicas" || got[0].Path != "services" {
+	if got := problems(t, file(maxContainers+1)); len(got) != 1 || got[0].What != "the services come to 201 containers" || got[0].Path != "services" {
 		t.Errorf("one too many: %v", got)
 	}
 }
@@ -192,26 +192,56 @@ name: shop
 services:
   web:
     image: web:1
+    entrypoint: [/entry]
     command: [serve]
-    env: {A: b}
+    env: {A: b, TOKEN: {secret: API_TOKEN, required: false}, KEY: {secret: true}}
     port: 8080
     domains: [shop.example]
     path: /app
     strategy: recreate
     health:
       readiness: {path: /ready, port: 81, interval: 1s, timeout: 1s, expected_status: 204}
+      liveness: {exec: [check], interval: 1m, timeout: 3s, failures: 5}
       ready_timeout: 2m
     stable_window: 1s
     drain_timeout: 1s
     stop_grace: 1s
     hold_timeout: 1s
+    depends_on: {migrate: {condition: completed}, api: {}}
+    depends_timeout: 1m
     resources: {memory: 64Mi, cpu: 1}
     volumes:
       - {name: data, path: /data, shared: true}
       - {host_path: /srv/a, path: /a, read_only: true}
+    tmpfs: [/tmp, {path: /run, size: 16Mi}]
     publish: [{port: 80, host_port: 8080, public: true}]
     labels: {team: shop}
-  api: {image: api, replicas: 2, keep_previous: 1m}
+    user: "1000:1000"
+    working_dir: /app
+    stop_signal: SIGINT
+    init: true
+    read_only_root: true
+    hardened: true
+    inits:
+      - {name: fetch, image: fetch, user: root}
+      - {name: unpack, image: fetch, depends_on: [fetch], tmpfs: [/tmp]}
+    after: [proxy]
+    sidecars:
+      proxy:
+        image: proxy
+        entrypoint: [/proxy]
+        command: [--to, web]
+        env: {TOKEN: {secret: API_TOKEN}}
+        port: 9090
+        health: {readiness: {grpc: true}, liveness: {tcp: true}}
+        resources: {memory: 32Mi}
+        volumes: [{name: data, path: /data, shared: true}]
+        publish: [{port: 9090, host_port: 9090}]
+        hardened: true
+      log: {image: log, depends_on: [proxy], health: {readiness: {port: 7000}}}
+  api: {image: api, replicas: 2, keep_previous: 1m, depends_on: [migrate]}
+  migrate: {image: api, restart: no, completion_timeout: 5m}
+  worker: {image: api, replicas: 4, strategy: rolling, max_surge: 50%, max_unavailable: 1}
 `
 
 // TestEveryFieldOfAServiceCanBeWritten fails when the model has a field that no
@@ -227,12 +257,14 @@ func TestEveryFieldOfAServiceCanBeWritten(t *testing.T) {
 	}
 	x := plain.Services["x"]
 	for i := range reflect.TypeFor[Service]().NumField() {
-		written := false
+		// What a library can ask for and app.yaml cannot.
+		name := reflect.TypeFor[Service]().Field(i).Name
+		written := name == "Stateful" || name == "Alias"
 		for _, s := range app.Services {
 			written = written || !reflect.DeepEqual(reflect.ValueOf(s).Field(i).Interface(), reflect.ValueOf(x).Field(i).Interface())
 		}
 		if !written {
-			t.Errorf("Service.%s is at its default in every service of a file that names every key", reflect.TypeFor[Service]().Field(i).Name)
+			t.Errorf("Service.%s is at its default in every service of a file that names every key", name)
 		}
 	}
 }

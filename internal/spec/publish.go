@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxPublished bounds the published ports of one service.
+// maxPublished bounds the published ports of one container.
 const maxPublished = 50
 
 // publishFields are the keys of one published port.
@@ -22,7 +22,7 @@ func publishFields() []field[PublishedPort] {
 	}
 }
 
-func readPublish(d *decoder, v value, s *serviceDraft) {
+func readPublish(d *decoder, v value, m *memberDraft) {
 	if len(v.Content) > maxPublished && v.Kind == yaml.SequenceNode {
 		d.refuse(v, fmt.Sprintf("there are %d published ports", len(v.Content)), fmt.Sprintf("the most is %d a service", maxPublished))
 		return
@@ -38,18 +38,18 @@ func readPublish(d *decoder, v value, s *serviceDraft) {
 		if item.Kind != yaml.MappingNode || d.errs.count() > before {
 			return
 		}
-		if slices.ContainsFunc(s.Publish, func(o PublishedPort) bool { return o.HostPort == p.HostPort }) {
+		if slices.ContainsFunc(m.Publish, func(o PublishedPort) bool { return o.HostPort == p.HostPort }) {
 			d.refuse(item, fmt.Sprintf("the host's port %d is published twice", p.HostPort), "choose another host_port")
 			return
 		}
-		s.Publish = append(s.Publish, p)
-		d.at[publishPath(s.path, p.HostPort)] = item.position()
+		m.Publish = append(m.Publish, p)
+		d.at[publishPath(m.path, p.HostPort)] = item.position()
 	})
-	slices.SortFunc(s.Publish, func(a, b PublishedPort) int { return cmp.Compare(a.HostPort, b.HostPort) })
+	slices.SortFunc(m.Publish, func(a, b PublishedPort) int { return cmp.Compare(a.HostPort, b.HostPort) })
 }
 
 // publishPath is a path at which no key can be: it leads to a published port by
 // its port of the host.
-func publishPath(service string, hostPort int) string {
-	return fmt.Sprintf("%s.publish[host %d", service, hostPort)
+func publishPath(member string, hostPort int) string {
+	return fmt.Sprintf("%s.publish[host %d", member, hostPort)
 }

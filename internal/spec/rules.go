@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,10 +17,14 @@ func (d *decoder) rules(app *appDraft) {
 				d.refuseAt(s.path, what, do)
 			}
 		}
+		d.groupRules(s)
+		d.completionRules(s)
 		d.routeRules(s)
 		d.probeRules(s)
 		d.strategyRules(s)
 	}
+	d.dependsRules(app)
+	d.noShadows(app)
 	d.routesOnce(app)
 	d.hostPortsOnce(app)
 	d.oneWriter(app)
@@ -27,71 +32,38 @@ func (d *decoder) rules(app *appDraft) {
 
 // routeRules: a route needs somewhere to lead to.
 func (d *decoder) routeRules(s *serviceDraft) {
-	if len(s.Domains) > 0 && s.Port == 0 && !d.written(s, "port") {
+	if len(s.Domains) > 0 && s.Port == 0 && !s.main.written(d, "port") && !s.Completes() {
 		d.refuseAt(s.path+".domains", "the service has domains but no port", "write the port it listens on, for example port: 8080")
 	}
-	if s.Path != "" && !d.written(s, "domains") {
+	if s.Path != "" && !s.main.written(d, "domains") {
 		d.refuseAt(s.path+".path", "the service has a path but no domains", "write the hosts it is served on, or leave the path out")
 	}
 }
 
-// probeRules: a probe needs a port, and must be able to end within the wait.
+// probeRules: a probe needs a port or a command, and must be able to end within
+// the wait.
 func (d *decoder) probeRules(s *serviceDraft) {
-	p := s.Readiness
-	if p == nil {
+	for _, m := range s.group() {
+		d.probePort(m, "readiness", m.Readiness)
+		d.probePort(m, "liveness", m.Liveness)
+		if p := m.Readiness; p != nil && p.Timeout > s.ReadyTimeout {
+			d.refuseAt(m.path+".health.readiness.timeout", fmt.Sprintf("one probe may take %s, longer than the whole wait of %s",
+				FormatDuration(p.Timeout), FormatDuration(s.ReadyTimeout)), "shorten it, or lengthen health.ready_timeout")
+		}
+	}
+}
+
+func (d *decoder) probePort(m *memberDraft, name string, p *Probe) {
+	path := m.path + ".health." + name
+	if p == nil || p.Port != 0 || m.Port != 0 || m.written(d, "port") {
 		return
 	}
-	path := s.path + ".health.readiness"
-	if p.Port == 0 && s.Port == 0 && !d.written(s, "port") && !d.written(s, "health.readiness.port") {
-		d.refuseAt(path, "there is no port to probe", "write the service's port, or a port here")
-	}
-	if p.Timeout > s.ReadyTimeout {
-		d.refuseAt(path+".timeout", fmt.Sprintf("one probe may take %s, longer than the whole wait of %s",
-			FormatDuration(p.Timeout), FormatDuration(s.ReadyTimeout)), "shorten it, or lengthen health.ready_timeout")
-	}
-}
-
-// written reports whether a key of a service is in the file, well or not: what
-// was refused already is not missed a second time.
-func (d *decoder) written(s *serviceDraft, key string) bool {
-	_, ok := d.at[s.path+"."+key]
-	return ok
-}
-
-// strategyRules resolves the strategy. Two releases of an exclusive service
-// never run at once, so it takes recreate and one replica.
-func (d *decoder) strategyRules(s *serviceDraft) {
-	why := s.exclusiveBecause()
-	if why != "" && s.strategyNamed && s.Strategy == BlueGreen {
-		d.refuseAt(s.path+".strategy", "blue-green runs two releases at once, and "+why,
-			"write recreate"+sharedAdvice(&s.Service))
-	}
-	if why != "" && s.Replicas > 1 {
-		d.refuseAt(s.path+".replicas", fmt.Sprintf("%d replicas run at once, and %s", s.Replicas, why),
-			"write 1"+sharedAdvice(&s.Service))
-	}
-	switch {
-	case s.Strategy != "":
-	case why != "":
-		s.Strategy = Recreate
-	default:
-		s.Strategy = BlueGreen
-	}
-	if s.Strategy == Recreate && s.KeepPrevious > 0 {
-		because := "the strategy is recreate"
-		if !s.strategyNamed {
-			because = why
+	for _, key := range []string{"port", "exec"} {
+		if _, ok := d.at[path+"."+key]; ok {
+			return
 		}
-		d.refuseAt(s.path+".keep_previous", "no previous release can be kept running: "+because, "leave it out")
 	}
-}
-
-// sharedAdvice offers the way out that a volume has and a port has not.
-func sharedAdvice(s *Service) string {
-	if len(s.Publish) > 0 {
-		return ""
-	}
-	return ", or shared: true at the volume if the program bears several writers"
+	d.refuseAt(path, "there is no port to probe", "write the port that it listens on, or a port here")
 }
 
 // routesOnce: one host and path lead to one service.
@@ -114,44 +86,65 @@ func (d *decoder) routesOnce(app *appDraft) {
 
 // hostPortsOnce: one port of the host is held by one container.
 func (d *decoder) hostPortsOnce(app *appDraft) {
-	owner := map[int]*serviceDraft{}
+	owner := map[int]holder{}
 	for _, s := range app.services {
-		for _, p := range s.Publish {
-			other, taken := owner[p.HostPort]
-			if !taken {
-				owner[p.HostPort] = s
-				continue
+		for _, m := range s.group() {
+			for _, p := range m.Publish {
+				other, taken := owner[p.HostPort]
+				if !taken {
+					owner[p.HostPort] = holder{s, m}
+					continue
+				}
+				d.fail(d.at[publishPath(m.path, p.HostPort)], m.path+".publish",
+					fmt.Sprintf("the host's port %d is published by %s already (line %d)", p.HostPort, other.seenBy(s),
+						d.at[publishPath(other.path, p.HostPort)].line), "choose another host_port")
 			}
-			d.fail(d.at[publishPath(s.path, p.HostPort)], s.path+".publish",
-				fmt.Sprintf("the host's port %d is published by the service %s already (line %d)", p.HostPort, other.Name,
-					d.at[publishPath(other.path, p.HostPort)].line), "choose another host_port")
 		}
 	}
 }
 
-// mount is one volume as one service mounts it.
-type mount struct {
-	Volume
-	by *serviceDraft
+// holder is a container of a service.
+type holder struct {
+	service *serviceDraft
+	*memberDraft
 }
 
-// oneWriter: a volume that is not shared is written by one service. Readers are
-// free.
+// seenBy names a holder to a service: one of its own members, or another service.
+func (h holder) seenBy(s *serviceDraft) string {
+	switch {
+	case h.service == s && h.memberDraft == &s.main:
+		return "the main container"
+	case h.service == s:
+		return "the member " + h.Name
+	}
+	return "the service " + h.service.Name
+}
+
+// mount is one volume as one container mounts it.
+type mount struct {
+	Volume
+	by holder
+}
+
+// oneWriter: a volume that is not shared is written by one service. Its members
+// are one writer, and readers are free.
 func (d *decoder) oneWriter(app *appDraft) {
 	var writers []mount
 	for _, s := range app.services {
-		for _, v := range s.Volumes {
-			if v.ReadOnly {
-				continue
-			}
-			next := mount{v, s}
-			for _, other := range writers {
-				if other.by != s && sameStorage(other.Volume, v) && !(other.Shared && v.Shared) {
-					d.refuseTwoWriters(other, next)
-					break
+		for _, m := range s.group() {
+			for _, v := range m.Volumes {
+				if v.ReadOnly {
+					continue
 				}
+				next := mount{v, holder{s, m}}
+				for _, other := range writers {
+					if other.by.service != s && sameStorage(other.Volume, v) && !(other.Shared && v.Shared) {
+						d.refuseTwoWriters(other, next)
+						break
+					}
+				}
+				writers = append(writers, next)
 			}
-			writers = append(writers, next)
 		}
 	}
 }
@@ -159,7 +152,7 @@ func (d *decoder) oneWriter(app *appDraft) {
 func (d *decoder) refuseTwoWriters(first, second mount) {
 	where := volumePath(second.by.path, second.Path)
 	d.fail(d.at[where], second.by.path+".volumes", fmt.Sprintf("%s is written by the service %s too (line %d)",
-		second.what(), first.by.Name, d.at[volumePath(first.by.path, first.Path)].line),
+		second.what(), first.by.service.Name, d.at[volumePath(first.by.path, first.Path)].line),
 		"write read_only: true at one, or shared: true at both if the programs bear several writers")
 }
 
@@ -182,13 +175,25 @@ func (v Volume) what() string {
 // exclusiveBecause says what makes a service exclusive; "" when nothing does.
 func (s *Service) exclusiveBecause() string {
 	var held []string
-	for _, v := range s.Volumes {
-		if v.Exclusive() {
-			held = append(held, v.what()+" may have one writer only")
+	hold := func(what string) {
+		if !slices.Contains(held, what) {
+			held = append(held, what)
 		}
 	}
-	for _, p := range s.Publish {
-		held = append(held, "the host's port "+strconv.Itoa(p.HostPort)+" can be held once")
+	members := s.Members()
+	for _, m := range members {
+		for _, v := range m.Volumes {
+			if v.Exclusive() && !s.Stateful {
+				hold(v.what() + " may have one writer only")
+			}
+		}
+	}
+	for _, m := range members {
+		for _, p := range m.Publish {
+			if p.Pinned() {
+				hold("the host's port " + strconv.Itoa(p.HostPort) + " can be held once")
+			}
+		}
 	}
 	return strings.Join(held, " and ")
 }

@@ -30,38 +30,45 @@ const (
 // serviceDraft is a service while it is read.
 type serviceDraft struct {
 	Service
-	path          string
-	strategyNamed bool
+	main            memberDraft // what the service's own keys say about its container
+	inits, sidecars []*memberDraft
+	members         int // containers that the file names, whether they were read or not
+	path            string
+	strategyNamed   bool
+	restartRefused  bool
 }
 
 // serviceFields are the keys of a service.
 func serviceFields() []field[serviceDraft] {
-	return []field[serviceDraft]{
-		{name: "image", required: true, read: readImage},
-		{name: "command", read: readCommand},
-		{name: "env", read: readEnv},
-		{name: "port", read: func(d *decoder, v value, s *serviceDraft) {
-			if n, ok := d.integer(v, 1, maxPort); ok {
-				s.Port = n
-			}
-		}},
+	main := func(s *serviceDraft) *memberDraft { return &s.main }
+	return slices.Concat(programFields(main), portField(main), []field[serviceDraft]{
 		{name: "domains", read: readDomains},
 		{name: "path", read: readPrefix},
 		{name: "replicas", read: readReplicas},
 		{name: "strategy", read: readStrategy},
+		amountField("max_surge", func(s *serviceDraft) *Amount { return &s.MaxSurge }),
+		amountField("max_unavailable", func(s *serviceDraft) *Amount { return &s.MaxUnavailable }),
+		{name: "restart", read: readRestart},
+		durationField("completion_timeout", minCompletionTimeout, maxCompletionTimeout,
+			func(s *serviceDraft) *time.Duration { return &s.CompletionTimeout }),
+		{name: "depends_on", read: readDependsOn},
+		durationField("depends_timeout", minDependsTimeout, maxDependsTimeout,
+			func(s *serviceDraft) *time.Duration { return &s.DependsTimeout }),
 		{name: "health", read: func(d *decoder, v value, s *serviceDraft) { section(d, v, healthFields(), s) }},
 		durationField("stable_window", 0, maxStableWindow, func(s *serviceDraft) *time.Duration { return &s.StableWindow }),
 		durationField("drain_timeout", 0, maxDrainTimeout, func(s *serviceDraft) *time.Duration { return &s.DrainTimeout }),
 		durationField("stop_grace", 0, maxStopGrace, func(s *serviceDraft) *time.Duration { return &s.StopGrace }),
 		durationField("hold_timeout", 0, maxHoldTimeout, func(s *serviceDraft) *time.Duration { return &s.HoldTimeout }),
 		durationField("keep_previous", 0, maxKeepPrevious, func(s *serviceDraft) *time.Duration { return &s.KeepPrevious }),
-		{name: "resources", read: func(d *decoder, v value, s *serviceDraft) {
-			section(d, v, resourceFields(), &s.Resources)
-		}},
-		{name: "volumes", read: readVolumes},
-		{name: "publish", read: readPublish},
+	}, storageFields(main), publishField(main), []field[serviceDraft]{
 		{name: "labels", read: readLabels},
-	}
+	}, processFields(main), []field[serviceDraft]{
+		membersField("inits", initFields, func(s *serviceDraft) *[]*memberDraft { return &s.inits }),
+		membersField("sidecars", sidecarFields, func(s *serviceDraft) *[]*memberDraft { return &s.sidecars }),
+		{name: "after", read: func(d *decoder, v value, s *serviceDraft) {
+			s.SidecarsFirst = d.names(v, maxMembers, "[proxy]")
+		}},
+	})
 }
 
 // durationField is a key whose value is a time within bounds.
@@ -87,52 +94,18 @@ func newService(name string) Service {
 
 // service reads one service.
 func (d *decoder) service(name string, v value) *serviceDraft {
-	s := &serviceDraft{Service: newService(name), path: v.path}
+	s := &serviceDraft{Service: newService(name), path: v.path, members: 1}
+	s.main.Name, s.main.path = name, v.path
 	section(d, v, serviceFields(), s)
+	s.complete()
 	return s
 }
 
-func readImage(d *decoder, v value, s *serviceDraft) {
-	image, ok := d.str(v)
-	if !ok {
-		return
-	}
-	if _, err := ParseImage(image); err != nil {
-		d.refuseErr(v, err)
-		return
-	}
-	s.Image = image
-}
-
-func readCommand(d *decoder, v value, s *serviceDraft) {
-	if v.Kind == yaml.ScalarNode {
-		d.refuse(v, "the command is one text, and no shell splits it", "write a list: "+asList(v.Value))
-		return
-	}
-	if len(v.Content) > maxCommandItems {
-		d.refuse(v, fmt.Sprintf("the command has %d words", len(v.Content)), fmt.Sprintf("the most is %d", maxCommandItems))
-		return
-	}
-	d.items(v, `["serve", "--port", "8080"]`, func(i int, item value) {
-		word, ok := d.text(item)
-		switch {
-		case !ok:
-		case len(word) > maxArgBytes:
-			d.refuse(item, fmt.Sprintf("the word has %d bytes", len(word)), fmt.Sprintf("the most is %d", maxArgBytes))
-		default:
-			s.Command = append(s.Command, word)
-		}
-	})
-	if v.Kind == yaml.SequenceNode && len(v.Content) == 0 {
-		d.refuse(v, "the command is empty", "leave it out to run the image's own command")
-	}
-}
-
 // asList shows how a command line is written as a list.
-func asList(line string) string {
+func asList(line, example string) string {
 	words := strings.Fields(line)
 	if len(words) == 0 || len(words) > 8 || strings.ContainsAny(line, "\"'`$\\|&;<>()") {
-		return `["serve", "--port", "8080"]`
+		return example
 	}
 	for i, word := range words {
 		words[i] = quote(word)
@@ -188,24 +161,5 @@ func readReplicas(d *decoder, v value, s *serviceDraft) {
 	}
 	if n, ok := d.integer(v, 1, maxReplicas); ok {
 		s.Replicas = n
-	}
-}
-
-func readStrategy(d *decoder, v value, s *serviceDraft) {
-	name, ok := d.str(v)
-	if !ok {
-		return
-	}
-	switch Strategy(name) {
-	case BlueGreen, Recreate:
-		s.Strategy, s.strategyNamed = Strategy(name), true
-	case "rolling", "canary":
-		d.refuse(v, "the strategy "+name+" is not available yet", "write blue-green or recreate")
-	default:
-		do := "write blue-green or recreate"
-		if near := nearest(name, []string{"blue_green", "recreate"}); near != "" {
-			do = "did you mean " + strings.ReplaceAll(near, "_", "-") + "?"
-		}
-		d.refuse(v, quote(name)+" is not a strategy", do)
 	}
 }

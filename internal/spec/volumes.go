@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxVolumes bounds the volumes of one service.
+// maxVolumes bounds the volumes of one container.
 const maxVolumes = 50
 
 // volumeFields are the keys of one volume.
@@ -65,7 +65,7 @@ func checkMountPath(p string) error {
 	return nil
 }
 
-func readVolumes(d *decoder, v value, s *serviceDraft) {
+func readVolumes(d *decoder, v value, m *memberDraft) {
 	if len(v.Content) > maxVolumes && v.Kind == yaml.SequenceNode {
 		d.refuse(v, fmt.Sprintf("there are %d volumes", len(v.Content)), fmt.Sprintf("the most is %d a service", maxVolumes))
 		return
@@ -87,19 +87,19 @@ func readVolumes(d *decoder, v value, s *serviceDraft) {
 		case vol.Name != "" && vol.HostPath != "":
 			d.refuse(item, "the volume has both name and host_path", "keep one")
 			return
-		case slices.ContainsFunc(s.Volumes, func(o Volume) bool { return o.Path == vol.Path }):
+		case slices.ContainsFunc(m.Volumes, func(o Volume) bool { return o.Path == vol.Path }):
 			d.refuse(item, "two volumes are mounted at "+vol.Path, "give each a path of its own")
 			return
 		}
-		s.Volumes = append(s.Volumes, vol)
-		d.at[volumePath(s.path, vol.Path)] = item.position()
+		m.Volumes = append(m.Volumes, vol)
+		d.at[volumePath(m.path, vol.Path)] = item.position()
 	})
-	slices.SortFunc(s.Volumes, func(a, b Volume) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(m.Volumes, func(a, b Volume) int { return strings.Compare(a.Path, b.Path) })
 }
 
 // volumePath is a path at which no key can be: it leads to a volume by where it
 // is mounted.
-func volumePath(service, mount string) string { return service + ".volumes[" + mount }
+func volumePath(member, mount string) string { return member + ".volumes[" + mount }
 
 // volumeExample turns data:/data:ro into a map.
 func volumeExample(text string) string {

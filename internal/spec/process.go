@@ -1,0 +1,156 @@
+package spec
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Bounds of how a container runs.
+const (
+	maxTmpfs      = 20
+	minTmpfsBytes = 64 << 10
+	maxUserBytes  = 128
+)
+
+// processFields are the keys that say how a container runs.
+func processFields[T any](of func(*T) *memberDraft) []field[T] {
+	flag := func(name string, of func(*memberDraft) *bool) field[memberDraft] {
+		return field[memberDraft]{name: name, read: func(d *decoder, v value, m *memberDraft) { *of(m), _ = d.boolean(v) }}
+	}
+	return lift(of,
+		field[memberDraft]{name: "user", read: readUser},
+		field[memberDraft]{name: "working_dir", read: readWorkingDir},
+		field[memberDraft]{name: "stop_signal", read: readStopSignal},
+		flag("init", func(m *memberDraft) *bool { return &m.Init }),
+		flag("read_only_root", func(m *memberDraft) *bool { return &m.ReadOnlyRoot }),
+		flag("hardened", func(m *memberDraft) *bool { return &m.Hardened }),
+	)
+}
+
+var userForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?$`)
+
+func readUser(d *decoder, v value, m *memberDraft) {
+	user, ok := d.text(v)
+	switch {
+	case !ok:
+	case len(user) > maxUserBytes:
+		d.refuse(v, fmt.Sprintf("the user has %d characters", len(user)), fmt.Sprintf("the most is %d", maxUserBytes))
+	case !userForm.MatchString(user):
+		d.refuse(v, quote(user)+" is not a user", "write a name or a number, with a group behind a colon if need be: 1000:1000")
+	default:
+		m.User = user
+	}
+}
+
+func readWorkingDir(d *decoder, v value, m *memberDraft) {
+	dir, ok := d.str(v)
+	if !ok {
+		return
+	}
+	if err := checkAbsolute(dir); err != nil {
+		d.refuseErr(v, err)
+		return
+	}
+	m.WorkingDir = dir
+}
+
+// stopSignals are those that ask a program to end, under the names that all
+// systems know; real-time ones stand beside them.
+var stopSignals = []string{"SIGABRT", "SIGALRM", "SIGHUP", "SIGINT", "SIGKILL", "SIGPWR", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGWINCH"}
+
+var realTimeSignal = regexp.MustCompile(`^SIGRTMIN\+([1-9]|1[0-5])$`)
+
+func readStopSignal(d *decoder, v value, m *memberDraft) {
+	name, ok := d.text(v)
+	if !ok {
+		return
+	}
+	if slices.Contains(stopSignals, name) || realTimeSignal.MatchString(name) {
+		m.StopSignal = name
+		return
+	}
+	do := "write one of " + strings.Join(stopSignals, ", ") + ", or SIGRTMIN+1 to SIGRTMIN+15"
+	if plain := "SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG"); slices.Contains(stopSignals, plain) {
+		do = "write " + plain
+	}
+	d.refuse(v, quote(name)+" is not a signal that ends programs", do)
+}
+
+// tmpfsFields are the keys of a directory in memory.
+func tmpfsFields() []field[Tmpfs] {
+	return []field[Tmpfs]{
+		{name: "path", required: true, read: readTmpfsPath},
+		{name: "size", read: func(d *decoder, v value, t *Tmpfs) {
+			text, ok := d.text(v)
+			if !ok {
+				return
+			}
+			n, err := ParseBytes(text)
+			switch {
+			case err != nil:
+				d.refuseErr(v, err)
+			case n < minTmpfsBytes:
+				d.refuse(v, quoteBare(text)+" is too small", "the least is "+FormatBytes(minTmpfsBytes))
+			default:
+				t.SizeBytes = n
+			}
+		}},
+	}
+}
+
+func readTmpfsPath(d *decoder, v value, t *Tmpfs) {
+	path, ok := d.str(v)
+	if !ok {
+		return
+	}
+	if err := checkMountPath(path); err != nil {
+		d.refuseErr(v, err)
+		return
+	}
+	t.Path = path
+}
+
+// readTmpfs reads directories in memory, each a path or a map.
+func readTmpfs(d *decoder, v value, m *memberDraft) {
+	if len(v.Content) > maxTmpfs && v.Kind == yaml.SequenceNode {
+		d.refuse(v, fmt.Sprintf("there are %d directories", len(v.Content)), fmt.Sprintf("the most is %d", maxTmpfs))
+		return
+	}
+	d.items(v, "[/tmp, {path: /run, size: 16Mi}]", func(i int, item value) {
+		var t Tmpfs
+		before := d.errs.count()
+		if item.Kind == yaml.ScalarNode {
+			readTmpfsPath(d, item, &t)
+		} else {
+			section(d, item, tmpfsFields(), &t)
+		}
+		switch {
+		case d.errs.count() > before || t.Path == "":
+			return
+		case slices.ContainsFunc(m.Tmpfs, func(o Tmpfs) bool { return o.Path == t.Path }):
+			d.refuse(item, "two directories are mounted at "+t.Path, "give each a path of its own")
+			return
+		}
+		m.Tmpfs = append(m.Tmpfs, t)
+		d.at[tmpfsPath(m.path, t.Path)] = item.position()
+	})
+	slices.SortFunc(m.Tmpfs, func(a, b Tmpfs) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// tmpfsPath is a path at which no key can be: it leads to a directory in memory
+// by where it is mounted.
+func tmpfsPath(member, mount string) string { return member + ".tmpfs[" + mount }
+
+// mountsOnce: a volume and a directory in memory do not cover each other.
+func (d *decoder) mountsOnce(m *memberDraft) {
+	for _, t := range m.Tmpfs {
+		if slices.ContainsFunc(m.Volumes, func(v Volume) bool { return v.Path == t.Path }) {
+			d.fail(d.at[tmpfsPath(m.path, t.Path)], m.path+".tmpfs", "a volume is mounted at "+t.Path+" too",
+				"give each a path of its own")
+		}
+	}
+}
