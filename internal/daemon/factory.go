@@ -99,5 +99,11 @@ func (d *daemon) watchStore(ctx context.Context) error {
 		if n.Routes {
 			d.engine.Enqueue(ingress.Key)
 		}
+		if len(n.Attempts) > 0 || n.Routes {
+			// What they wait for may be there.
+			for _, name := range d.memory.Waiting() {
+				d.engine.Kick(serviceKey(name))
+			}
+		}
 	})
 }

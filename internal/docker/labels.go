@@ -9,6 +9,7 @@ const (
 	LabelRelease  = "berth.release"   // the release's id, "shop-web-v3"
 	LabelSpecHash = "berth.spec-hash" // the full hash of the spec it was made from
 	LabelMember   = "berth.member"    // which member of its group: "main", or the name of an init or a sidecar
+	LabelFiles    = "berth.files"     // on a volume: the container whose files it holds
 	LabelRole     = "berth.role"      // the member's role: "init" or "sidecar"; none is main
 	LabelReplica  = "berth.replica"   // the replica's index, from 0
 	LabelVolume   = "berth.volume"    // on a volume: its name in app.yaml

@@ -27,13 +27,15 @@ const (
 	ActFreeAddress   ActionKind = 11 // let the address of a lost container rest
 	ActAttempt       ActionKind = 12 // record how the attempt went
 	ActNoteRetry     ActionKind = 13 // first deploy failed: try again later
+	ActFill          ActionKind = 14 // put its files into a container that has not run
+	ActRemoveVolume  ActionKind = 15 // the files of a container that is gone
 )
 
 var actionNames = map[ActionKind]string{
 	ActPull: "pull", ActWriteRelease: "write-release", ActEnsureNetwork: "ensure-network",
 	ActEnsureVolume: "ensure-volume", ActCreate: "create", ActStart: "start", ActSetRestart: "set-restart",
 	ActSetActive: "set-active", ActStop: "stop", ActRemove: "remove", ActFreeAddress: "free-address",
-	ActAttempt: "attempt", ActNoteRetry: "note-retry",
+	ActAttempt: "attempt", ActNoteRetry: "note-retry", ActFill: "fill", ActRemoveVolume: "remove-volume",
 }
 
 // String is the kind's name in plans and traces.
@@ -43,6 +45,7 @@ func (k ActionKind) String() string { return actionNames[k] }
 type Action struct {
 	Kind      ActionKind
 	Container string // name
+	Member    string // which member of the release's spec the container is
 	Replica   int
 	Volume    string
 	Release   *store.Release
@@ -70,10 +73,10 @@ func (a Action) String() string {
 		s += fmt.Sprintf(" %s grace=%s", a.Container, a.Grace)
 	case ActAttempt:
 		s += fmt.Sprintf(" %s %s", a.Attempt.State, a.Attempt.Reason)
-	case ActEnsureVolume:
+	case ActEnsureVolume, ActRemoveVolume:
 		s += " " + a.Volume
 	case ActPull, ActEnsureNetwork, ActNoteRetry:
-	case ActCreate, ActStart, ActRemove, ActFreeAddress:
+	case ActCreate, ActFill, ActStart, ActRemove, ActFreeAddress:
 		s += " " + a.Container
 	}
 	if a.Why != "" {

@@ -81,6 +81,16 @@ func (c *Controller) Reconcile(ctx context.Context) (reconcile.Result, error) {
 	return res, nil
 }
 
+// Observe gathers the world and plans on it without acting: what a status is
+// read from.
+func (c *Controller) Observe(ctx context.Context) (*World, Plan, error) {
+	w, err := c.gather(ctx)
+	if err != nil {
+		return nil, Plan{}, err
+	}
+	return w, PlanPass(*w), nil
+}
+
 // forget drops what is remembered of a service that is no longer there.
 func (c *Controller) forget() {
 	c.puller.Drop(c.service)

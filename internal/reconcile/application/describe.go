@@ -36,7 +36,7 @@ func describe(a *Action) (phase, text string) {
 		if a.Why != "" {
 			return "restart", "restarts of " + a.Container + " are taken over: " + a.Why
 		}
-	case ActEnsureNetwork, ActEnsureVolume, ActFreeAddress, ActNoteRetry:
+	case ActEnsureNetwork, ActEnsureVolume, ActFreeAddress, ActNoteRetry, ActFill, ActRemoveVolume:
 	}
 	return "", ""
 }

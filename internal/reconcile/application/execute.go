@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 
 	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 )
 
@@ -99,7 +101,7 @@ func (c *Controller) performAll(ctx context.Context, w *World, batch []Action) (
 func (c *Controller) perform(ctx context.Context, w *World, a *Action) error {
 	switch a.Kind {
 	case ActPull:
-		c.puller.Start(c.service, w.Desired.AttemptID, w.Desired.Image)
+		c.puller.Start(c.service, w.Desired.AttemptID, a.Why, c.registryAuth(a.Why))
 		return nil
 	case ActWriteRelease:
 		return c.writeRelease(ctx, w, a.Release)
@@ -108,8 +110,12 @@ func (c *Controller) perform(ctx context.Context, w *World, a *Action) error {
 		return err
 	case ActEnsureVolume:
 		return c.rt.EnsureVolume(ctx, c.volumeSpec(w.Desired.AppID, a.Volume))
+	case ActRemoveVolume:
+		return c.rt.RemoveVolume(ctx, a.Volume)
 	case ActCreate:
 		return c.create(ctx, w, a)
+	case ActFill:
+		return c.fill(ctx, a)
 	case ActStart:
 		return c.start(ctx, w, a)
 	case ActSetRestart:
@@ -120,7 +126,10 @@ func (c *Controller) perform(ctx context.Context, w *World, a *Action) error {
 		return err
 	case ActStop:
 		if m := w.member(a.Container); m != nil {
-			c.memory.record(c.service, m.ID).noteAsked()
+			rec := c.memory.record(c.service, m.ID)
+			if rec.noteAsked(); a.Why == whyLiveness {
+				rec.noteHung(m.Name, c.now(), c.memory.backoff)
+			}
 		}
 		defer c.touch(w, a.Container)
 		if err := c.rt.Stop(ctx, a.Container, a.Grace); err != nil && !docker.IsNotFound(err) {
@@ -141,15 +150,6 @@ func (c *Controller) perform(ctx context.Context, w *World, a *Action) error {
 		return nil
 	}
 	return fmt.Errorf("action %d is not one this version knows", a.Kind)
-}
-
-func (w *World) member(name string) *Member {
-	for i := range w.Groups {
-		if m := w.Groups[i].Main(); m.Name == name {
-			return m
-		}
-	}
-	return nil
 }
 
 func (c *Controller) touch(w *World, name string) {
@@ -173,23 +173,26 @@ func (c *Controller) writeRelease(ctx context.Context, w *World, r *store.Releas
 	return c.store.UpdateAttemptService(ctx, u)
 }
 
+// create makes one container of a group, at an address of its own, with the
+// addresses of the others it stands beside.
 func (c *Controller) create(ctx context.Context, w *World, a *Action) error {
-	mounts, err := c.mounts(w.Desired.AppID, a.Release.Spec.Volumes)
+	m := specOf(a.Release, a.Member)
+	mounts, err := c.mounts(w.Desired.AppID, a, m)
 	if err != nil {
 		return err
 	}
-	addr, err := c.store.TakeAddress(ctx, store.AddressRequest{
-		AppID: w.Desired.AppID, Container: c.holder(a.Container), Now: c.now(), Rest: c.addressRest, Acked: w.Ingress.Acked,
-	})
-	switch {
-	case errors.Is(err, store.ErrSubnetFull):
-		return fmt.Errorf("address for container %s: %w", a.Container, err)
-	case err != nil:
-		c.networks.Invalidate(w.Desired.AppID) // its subnet may be what is not there
-		return storeError("address for container "+a.Container, err)
+	hosts, addr, err := c.addresses(ctx, w, a)
+	if err != nil {
+		return err
 	}
-	cs := c.containerSpec(w.Desired, a.Release, a.Replica, addr)
-	cs.Mounts = mounts
+	if err := c.ensureFileVolumes(ctx, w.Desired.AppID, a.Container, m); err != nil {
+		return err
+	}
+	cs, err := c.containerSpec(ctx, w.Desired, a, m, addr)
+	if err != nil {
+		return err
+	}
+	cs.Mounts, cs.Hosts = mounts, hosts
 	_, err = c.rt.Create(ctx, cs)
 	if docker.IsConflict(err) {
 		// Made by an earlier pass whose answer was lost, or somebody else's.
@@ -204,10 +207,46 @@ func (c *Controller) create(ctx context.Context, w *World, a *Action) error {
 	if docker.IsNotFound(err) {
 		c.networks.Invalidate(w.Desired.AppID)
 	}
-	if docker.IsImageNotFound(err) && !a.Release.Local {
-		c.puller.Start(c.service, w.Desired.AttemptID, a.Release.Resolved)
+	if img := memberImage(a.Release, a.Member, m.Role); docker.IsImageNotFound(err) && !img.Local {
+		c.puller.Start(c.service, w.Desired.AttemptID, img.Resolved, c.registryAuth(img.Resolved))
 	}
 	return err
+}
+
+// addresses takes the container's address, and those of what else lasts in its
+// group for it to find them by name.
+func (c *Controller) addresses(ctx context.Context, w *World, a *Action) (hosts []docker.HostEntry, own netip.Addr, err error) {
+	for _, m := range a.Release.Spec.Members() {
+		name := memberContainer(a.Release, a.Replica, m)
+		if name != a.Container && (m.Role == spec.RoleInit || !a.Release.Spec.Group()) {
+			continue
+		}
+		addr, err := c.takeAddress(ctx, w, name)
+		if err != nil {
+			return nil, own, err
+		}
+		if name == a.Container {
+			own = addr
+		}
+		if m.Role != spec.RoleInit && a.Release.Spec.Group() {
+			hosts = append(hosts, docker.HostEntry{Name: m.Name, Address: addr})
+		}
+	}
+	return hosts, own, nil
+}
+
+func (c *Controller) takeAddress(ctx context.Context, w *World, container string) (netip.Addr, error) {
+	addr, err := c.store.TakeAddress(ctx, store.AddressRequest{
+		AppID: w.Desired.AppID, Container: c.holder(container), Now: c.now(), Rest: c.addressRest, Acked: w.Ingress.Acked,
+	})
+	switch {
+	case errors.Is(err, store.ErrSubnetFull):
+		return addr, fmt.Errorf("address for container %s: %w", container, err)
+	case err != nil:
+		c.networks.Invalidate(w.Desired.AppID) // its subnet may be what is not there
+		return addr, storeError("address for container "+container, err)
+	}
+	return addr, nil
 }
 
 // errRemade: the next plan makes the container again, and need not wait for it.
@@ -219,18 +258,38 @@ func (c *Controller) start(ctx context.Context, w *World, a *Action) error {
 		c.memory.record(c.service, m.ID).noteStarted()
 	}
 	if errors.Is(err, docker.ErrWedged) {
-		// The name follows from what it is made of, so nothing else could be
-		// started in its place while it is there.
-		if rerr := c.remove(ctx, w, a); rerr != nil {
-			return errors.Join(err, rerr)
-		}
-		// What the crash left of its network may go on answering at its address.
-		if rerr := c.freeAddress(ctx, w.Desired.AppID, a.Container); rerr != nil {
-			return errors.Join(err, rerr)
-		}
-		return fmt.Errorf("%w; %w", err, errRemade)
+		return c.remake(ctx, w, a, err)
 	}
 	return err
+}
+
+// remake removes a container that the engine cannot start any more. Its name
+// follows from what it is made of, so nothing else could be started in its
+// place while it is there. What stands beside it in its group knows its address,
+// and goes as well, unless the group takes traffic.
+func (c *Controller) remake(ctx context.Context, w *World, a *Action, cause error) error {
+	gone := []Member{{Name: a.Container}}
+	main := mainName(a.Container)
+	for i := range w.Groups {
+		if g := &w.Groups[i]; g.Name == main && len(g.Members) > 1 {
+			if w.target(main) != nil || g.Running() {
+				return errors.Join(cause, c.remove(ctx, w, a), errRemade)
+			}
+			gone = g.Members
+		}
+	}
+	for i := range gone {
+		one := *a
+		one.Container = gone[i].Name
+		if err := c.remove(ctx, w, &one); err != nil {
+			return errors.Join(cause, err)
+		}
+		// What the crash left of its network may go on answering at its address.
+		if err := c.freeAddress(ctx, w.Desired.AppID, one.Container); err != nil {
+			return errors.Join(cause, err)
+		}
+	}
+	return fmt.Errorf("%w; %w", cause, errRemade)
 }
 
 // remove keeps the end of the container's log and deletes it. Its address is
@@ -241,7 +300,10 @@ func (c *Controller) remove(ctx context.Context, w *World, a *Action) error {
 			return err
 		}
 	}
-	return c.rt.Remove(ctx, a.Container)
+	if err := c.rt.Remove(ctx, a.Container); err != nil {
+		return err
+	}
+	return c.removeFileVolumes(ctx, w, a.Container)
 }
 
 // freeAddress lets an address rest if the engine says in so many words that

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
-	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 )
 
@@ -36,10 +35,13 @@ func (c *Controller) gather(ctx context.Context) (*World, error) {
 	if err := c.gatherContainers(ctx, w); err != nil {
 		return nil, err
 	}
-	if w.Release == nil && !d.Suspended {
-		if err := c.gatherImage(ctx, w); err != nil {
+	if w.Release == nil && !d.Suspended && !d.Stopped {
+		if err := c.gatherNew(ctx, w); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.gatherDependencies(ctx, w); err != nil {
+		return nil, err
 	}
 	c.probeDue(ctx, w)
 	return w, c.gatherLeaked(ctx, w)
@@ -127,19 +129,6 @@ func (c *Controller) release(ctx context.Context, id string) (*store.Release, er
 	return &r, nil
 }
 
-func (c *Controller) gatherImage(ctx context.Context, w *World) error {
-	img, err := c.rt.Image(ctx, w.Desired.Image)
-	switch {
-	case err == nil:
-		w.Image.Present = img
-	case docker.IsImageNotFound(err):
-		w.Image = c.puller.State(c.service, w.Desired.AttemptID)
-	default:
-		return fmt.Errorf("look for image %s on the engine: %w", w.Desired.Image, err)
-	}
-	return nil
-}
-
 // gatherContainers lists the service's containers and looks closer at those
 // that changed since the last look.
 func (c *Controller) gatherContainers(ctx context.Context, w *World) error {
@@ -150,7 +139,8 @@ func (c *Controller) gatherContainers(ctx context.Context, w *World) error {
 	if list, err = c.confirmTargets(ctx, w, list); err != nil {
 		return err
 	}
-	names := make(map[string]bool, len(list))
+	ids := make(map[string]bool, len(list))
+	groups := map[string]*Group{}
 	for i := range list {
 		s := &list[i]
 		m, err := c.look(ctx, w, s)
@@ -160,15 +150,46 @@ func (c *Controller) gatherContainers(ctx context.Context, w *World) error {
 		if m == nil {
 			continue
 		}
-		names[s.ID] = true
-		replica, _ := strconv.Atoi(s.Labels[docker.LabelReplica])
-		w.Groups = append(w.Groups, Group{
-			Key: ReleaseKey(c.service, s.Name), SpecHash: s.Labels[docker.LabelSpecHash],
-			Replica: replica, Members: []Member{*m},
-		})
+		ids[s.ID] = true
+		// What has another hash in its label than its group was made from another
+		// spec: a group of its own, which matches nothing.
+		key := mainName(s.Name) + "/" + s.Labels[docker.LabelSpecHash]
+		g := groups[key]
+		if g == nil {
+			replica, _ := strconv.Atoi(s.Labels[docker.LabelReplica])
+			g = &Group{Name: mainName(s.Name), Key: ReleaseKey(c.service, s.Name), SpecHash: s.Labels[docker.LabelSpecHash], Replica: replica}
+			groups[key] = g
+		}
+		g.Members = append(g.Members, *m)
 	}
-	c.memory.prune(c.service, names)
-	slices.SortFunc(w.Groups, func(a, b Group) int { return strings.Compare(a.Main().Name, b.Main().Name) })
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
+		g := groups[key]
+		slices.SortFunc(g.Members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+		w.Groups = append(w.Groups, *g)
+	}
+	slices.SortStableFunc(w.Groups, func(a, b Group) int { return strings.Compare(a.Name, b.Name) })
+	c.memory.prune(c.service, ids)
+	return c.gatherMixed(ctx, w)
+}
+
+// gatherMixed reads the releases of groups that take traffic and belong neither
+// to the active nor to the desired one.
+func (c *Controller) gatherMixed(ctx context.Context, w *World) error {
+	for i := range w.Groups {
+		g := &w.Groups[i]
+		id := g.Main().ReleaseID
+		if w.target(g.Name) == nil || id == "" || w.genuine(g) {
+			continue
+		}
+		r, err := c.release(ctx, id)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+		case err != nil:
+			return err
+		default:
+			w.Mixed = append(w.Mixed, r)
+		}
+	}
 	return nil
 }
 
@@ -214,7 +235,7 @@ func (c *Controller) look(ctx context.Context, w *World, s *docker.ContainerStat
 			rec.markStale()
 			return nil, err
 		}
-		rec.observe(full, w.target(full.Name) != nil, w.Now, c.memory.backoff, w.Timing)
+		rec.observe(full, w.target(mainName(full.Name)) != nil, w.Now, c.memory.backoff, w.Timing)
 		switch full.Status {
 		case docker.StatusExited, docker.StatusDead, docker.StatusRestarting:
 			rec.keepTail(c.tail(ctx, full))
@@ -265,78 +286,10 @@ func truncate(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// probeDue probes every running container that has yet to prove itself, all
-// at once, and notes what was found.
-func (c *Controller) probeDue(ctx context.Context, w *World) {
-	var due []*Group
-	for i := range w.Groups {
-		g := &w.Groups[i]
-		r, m := c.provingFor(w, g), g.Main()
-		if r != nil && r.Spec.Port > 0 && m.Status == docker.StatusRunning && m.Address.IsValid() &&
-			(!w.Now.Before(m.Ready.Due) || w.target(m.Name) != nil) { // nothing is unrouted on an old answer
-			due = append(due, g)
-		}
-	}
-	together(len(due), func(i int) { c.probe(ctx, due[i].Main(), &c.provingFor(w, due[i]).Spec) })
-	w.Now = c.now()
-	c.quoteLate(ctx, w)
-	c.noteProven(w)
-}
-
-func (c *Controller) probe(ctx context.Context, m *Member, s *spec.Service) {
-	port := s.Port
-	if s.Readiness != nil && s.Readiness.Port > 0 {
-		port = s.Readiness.Port
-	}
-	ok, detail := c.prober.Probe(ctx, netip.AddrPortFrom(m.Address, uint16(port)), s.Readiness)
-	if ctx.Err() != nil {
-		return // an interrupted probe says nothing
-	}
-	m.Ready = c.memory.record(c.service, m.ID).noteProbe(ok, detail, c.now(), s.Readiness)
-}
-
-// quoteLate reads the last lines of containers whose time to become ready is
-// over, for the failure that the plan will make of it.
-func (c *Controller) quoteLate(ctx context.Context, w *World) {
-	for i := range w.Groups {
-		g := &w.Groups[i]
-		r, m := c.provingFor(w, g), g.Main()
-		if r != nil && r.Spec.Port > 0 && m.Status == docker.StatusRunning && expired(m, &r.Spec, w.Now) {
-			m.LastLog = c.tail(ctx, &docker.ContainerState{ID: m.ID, Name: m.Name})
-		}
-	}
-}
-
-// provingFor is the release that a group has to prove itself for, nil when it
-// has nothing to prove.
-func (c *Controller) provingFor(w *World, g *Group) *store.Release {
-	failed := w.Attempt != nil && w.Attempt.State == store.AttemptFailed && w.ActiveRelease != nil
-	switch {
-	case w.Active != nil && g.matches(w.ActiveRelease):
-		if w.target(g.Main().Name) != nil && !g.Main().Recheck {
-			return nil
-		}
-		return w.ActiveRelease
-	case !failed && g.matches(w.Release):
-		return w.Release
-	}
-	return nil
-}
-
-// noteProven clears the mark of a crash on containers that are ready again.
-func (c *Controller) noteProven(w *World) {
-	for i := range w.Groups {
-		g := &w.Groups[i]
-		m := g.Main()
-		if r := c.provingFor(w, g); r != nil && m.Status == docker.StatusRunning && (judge(w, r, g).ready || w.target(m.Name) != nil && (r.Spec.Port == 0 || !m.Ready.ReadySince.IsZero())) {
-			c.memory.record(c.service, m.ID).proven(m.Started)
-			m.Recheck = false
-		}
-	}
-}
-
-// gatherLeaked finds addresses whose container is gone. Only passes of this
-// service give addresses to its containers, so none can be on its way.
+// gatherLeaked finds addresses and volumes of files whose container is gone.
+// Only passes of this service give them to its containers, so none can be on
+// its way. What is missing from a group that stands keeps its address: the
+// others find it there.
 func (c *Controller) gatherLeaked(ctx context.Context, w *World) error {
 	if !c.memory.takeDirty(c.service) {
 		return nil
@@ -348,11 +301,61 @@ func (c *Controller) gatherLeaked(ctx context.Context, w *World) error {
 	}
 	for _, a := range held {
 		name, ours := strings.CutPrefix(a.Container, c.service+"/")
-		if ours && a.FreedAt.IsZero() && !w.nameHeld(name) {
+		if ours && a.FreedAt.IsZero() && !w.nameHeld(name) && !w.partOfGroup(name) {
 			w.Leaked = append(w.Leaked, name)
 		}
 	}
+	if err := c.gatherLeakedVolumes(ctx, w); err != nil {
+		c.memory.markDirty(c.service)
+		return err
+	}
 	return nil
+}
+
+// partOfGroup reports whether the name is that of a container which a group that
+// stands is made of, and which is missing.
+func (w *World) partOfGroup(name string) bool {
+	main := mainName(name)
+	return name != main && slices.ContainsFunc(w.Groups, func(g Group) bool { return g.Name == main }) ||
+		name == main && slices.ContainsFunc(w.Groups, func(g Group) bool { return g.Name == main && g.member(name) == nil })
+}
+
+// gatherLeakedVolumes finds volumes with the files of containers that are gone.
+func (c *Controller) gatherLeakedVolumes(ctx context.Context, w *World) error {
+	if !w.hasFiles() {
+		return nil
+	}
+	l := c.ownerLabels()
+	l[docker.LabelFiles] = ""
+	all, err := c.rt.ListVolumes(ctx, l)
+	if err != nil {
+		return fmt.Errorf("list the file volumes of %s: %w", c.service, err)
+	}
+	for _, v := range all {
+		if name := v.Labels[docker.LabelFiles]; name != "" && !w.nameHeld(name) {
+			w.LeakedVolumes = append(w.LeakedVolumes, v.Name)
+		}
+	}
+	return nil
+}
+
+// hasFiles reports whether any release that is known, or that is being taken
+// down, may have put files into volumes.
+func (w *World) hasFiles() bool {
+	if w.Desired.Suspended {
+		return true
+	}
+	for _, r := range []*store.Release{w.Release, w.ActiveRelease, w.Previous} {
+		if r == nil {
+			continue
+		}
+		for _, m := range r.Spec.Members() {
+			if len(m.Files) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // holder is the name under which a container holds an address: names of two

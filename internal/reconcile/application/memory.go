@@ -37,6 +37,7 @@ type serviceMemory struct {
 	failedAt int64 // the attempt that failure belongs to
 	retry    time.Time
 	errors   int  // passes in a row that an effect ended
+	waiting  bool // for a service that it depends on
 	clean    bool // addresses were compared with containers since the last effect
 }
 
@@ -181,6 +182,25 @@ func (m *Memory) forgetErrors(service string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(service).errors = 0
+}
+
+func (m *Memory) noteWaiting(service string, waiting bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(service).waiting = waiting
+}
+
+// Waiting are the services that wait for others they depend on.
+func (m *Memory) Waiting() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []string
+	for name, s := range m.services {
+		if s.waiting {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 func (m *Memory) takeDirty(service string) bool {

@@ -37,7 +37,7 @@ func TestAFetchForADeletedServiceEnds(t *testing.T) {
 	began, ended := make(chan struct{}), make(chan struct{})
 	p := NewPuller(slowPull{began: began}, time.Now, func(string) { close(ended) })
 	defer p.Close()
-	p.Start("shop-web", 1, "big:1")
+	p.Start("shop-web", 1, "big:1", nil)
 	<-began
 	p.Drop("shop-web")
 	select {
@@ -45,7 +45,7 @@ func TestAFetchForADeletedServiceEnds(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("the fetch goes on")
 	}
-	if s := p.State("shop-web", 1); s != (ImageState{}) {
+	if s := p.State("shop-web", 1, "big:1"); s != (ImageState{}) {
 		t.Errorf("state %+v", s)
 	}
 }

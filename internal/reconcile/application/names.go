@@ -1,6 +1,7 @@
 package application
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 )
 
@@ -43,9 +45,20 @@ func ReplicaContainerName(serviceName, image, restartNonce string, index int) st
 	return fmt.Sprintf("%s-r%d", base, index)
 }
 
-// ownedSuffix is what follows "<service>-": the hash and, from the second
-// replica on, its index as we write it (no leading zero).
-var ownedSuffix = regexp.MustCompile(`^([0-9a-f]{8})(?:-r[1-9][0-9]*)?$`)
+// MemberContainerName is the name of an init's or a sidecar's container beside
+// the main one. Names of services and members have no dot.
+func MemberContainerName(mainName, member string) string { return mainName + "." + member }
+
+// mainName is the name of the main container of a member's group.
+func mainName(container string) string {
+	name, _, _ := strings.Cut(container, ".")
+	return name
+}
+
+// ownedSuffix is what follows "<service>-": the hash, from the second replica
+// on its index as we write it (no leading zero), and for a container beside the
+// main one the member's name.
+var ownedSuffix = regexp.MustCompile(`^([0-9a-f]{8})(?:-r[1-9][0-9]*)?(?:\.[a-z0-9-]+)?$`)
 
 // OwnsContainer reports whether the service could have made a container of
 // that name, whatever its image and replica. The shape is matched whole: "web"
@@ -69,7 +82,7 @@ func ReleaseKey(serviceName, name string) string {
 	return m[1]
 }
 
-var containerShape = regexp.MustCompile(`^(.+)-[0-9a-f]{8}(?:-r[1-9][0-9]*)?$`)
+var containerShape = regexp.MustCompile(`^([^.]+)-[0-9a-f]{8}(?:-r[1-9][0-9]*)?(?:\.[a-z0-9-]+)?$`)
 
 // ParseContainerName returns the service that a container name belongs to by
 // its shape, sidecars included; ok is false for any other name.
@@ -169,10 +182,28 @@ func releaseIdentity(r *store.Release) string {
 	return r.Resolved
 }
 
+// memberContainer is the name of a member's container in a replica of a release.
+func memberContainer(r *store.Release, replica int, m spec.Member) string {
+	name := releaseContainer(r, replica)
+	if m.Role == spec.RoleMain {
+		return name
+	}
+	return MemberContainerName(name, m.Name)
+}
+
 // releaseNonce is what container names hash beside the image: twelve hex of
-// the spec's hash, and the restart count once there was a restart.
-func releaseNonce(specHash, restartNonce string) string {
+// the spec's hash, with the images of inits and sidecars if there are any, and
+// the restart count once there was a restart.
+func releaseNonce(specHash string, members []store.MemberImage, restartNonce string) string {
 	nonce := specHash
+	if len(members) > 0 {
+		h := sha256.New()
+		h.Write([]byte(specHash))
+		for _, m := range members {
+			h.Write([]byte("\x00" + m.Name + "\x00" + cmp.Or(m.Resolved, m.ImageID)))
+		}
+		nonce = hex.EncodeToString(h.Sum(nil))
+	}
 	if len(nonce) > 12 {
 		nonce = nonce[:12]
 	}

@@ -2,12 +2,14 @@ package application
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/netip"
 	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/spec"
+	"github.com/berth-cloud/berth/secrets"
 )
 
 // Option sets an optional part of a Controller.
@@ -26,6 +28,9 @@ type deps struct {
 	networks      *Networks
 	ingress       func() IngressView
 	hostPath      func(path string) (string, error)
+	secrets       SecretReader
+	registryAuth  func(ref string) *docker.RegistryAuth
+	extraLabels   map[string]string
 	timing        Timing
 	addressRest   time.Duration
 	planned       func(*World, Plan) // sees every plan; for tests
@@ -37,17 +42,39 @@ type Prober interface {
 	Probe(ctx context.Context, addr netip.AddrPort, declared *spec.Probe) (ok bool, detail string)
 }
 
+// SecretReader reads the vault for one service. Its values go into containers
+// and nowhere else.
+type SecretReader interface {
+	// SecretVersion is the newest version of a value, 0 when there is none.
+	SecretVersion(ctx context.Context, key string) (int64, error)
+	// SecretValue reads one version of a value.
+	SecretValue(ctx context.Context, key string, version int64) (secrets.Secret, error)
+}
+
+// noSecrets is the vault of a controller that was given none.
+type noSecrets struct{}
+
+var errNoVault = errors.New("no vault is configured")
+
+func (noSecrets) SecretVersion(context.Context, string) (int64, error) { return 0, errNoVault }
+
+func (noSecrets) SecretValue(context.Context, string, int64) (secrets.Secret, error) {
+	return secrets.Secret{}, errNoVault
+}
+
 // DefaultAddressRest is how long a freed container address is not given out.
 const DefaultAddressRest = 10 * time.Minute
 
 func defaultDeps() deps {
 	return deps{
-		now:         time.Now,
-		logger:      slog.New(slog.DiscardHandler),
-		ingress:     func() IngressView { return IngressView{} },
-		hostPath:    func(path string) (string, error) { return path, nil },
-		timing:      DefaultTiming(),
-		addressRest: DefaultAddressRest,
+		now:          time.Now,
+		logger:       slog.New(slog.DiscardHandler),
+		ingress:      func() IngressView { return IngressView{} },
+		hostPath:     func(path string) (string, error) { return path, nil },
+		secrets:      noSecrets{},
+		registryAuth: func(string) *docker.RegistryAuth { return nil },
+		timing:       DefaultTiming(),
+		addressRest:  DefaultAddressRest,
 	}
 }
 
@@ -124,6 +151,21 @@ func WithHostPaths(resolve func(path string) (string, error)) Option {
 	return func(c *Controller) { c.hostPath = resolve }
 }
 
+// WithSecrets sets where the values of secrets come from. Without it a service
+// that names one fails.
+func WithSecrets(r SecretReader) Option { return func(c *Controller) { c.secrets = r } }
+
+// WithRegistryAuth sets who knows the credentials for an image's registry; nil
+// from it pulls without any.
+func WithRegistryAuth(auth func(ref string) *docker.RegistryAuth) Option {
+	return func(c *Controller) { c.registryAuth = auth }
+}
+
+// WithLabels adds labels to every container and volume; Berth's own win.
+func WithLabels(labels map[string]string) Option {
+	return func(c *Controller) { c.extraLabels = labels }
+}
+
 // WithProber sets how containers are probed; the default dials them.
 func WithProber(p Prober) Option { return func(c *Controller) { c.prober = p } }
 
@@ -133,9 +175,11 @@ func WithClock(now func() time.Time) Option { return func(c *Controller) { c.now
 // WithLogger sets where passes log; the default discards.
 func WithLogger(l *slog.Logger) Option { return func(c *Controller) { c.logger = l } }
 
-// ownerLabels are those that every container of a service carries.
-func (c *Controller) ownerLabels() map[string]string {
-	l := map[string]string{docker.LabelService: c.service}
+// ownerLabels are those that every container of the service carries.
+func (c *Controller) ownerLabels() map[string]string { return c.labelsOf(c.service) }
+
+func (c *Controller) labelsOf(service string) map[string]string {
+	l := map[string]string{docker.LabelService: service}
 	if c.instanceID != "" {
 		l[docker.LabelInstance] = c.instanceID
 	}

@@ -2,6 +2,8 @@ package application
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/berth-cloud/berth/internal/reconcile"
@@ -20,14 +22,20 @@ func PlanPass(w World) Plan {
 		p.condition(reconcile.Unknown, ReasonMaintenance, "held for maintenance: nothing is changed")
 	case d.Suspended:
 		p.suspend()
+	case d.Stopped:
+		p.stop()
 	case w.Release == nil && !(p.attemptFailed() && w.ActiveRelease != nil):
 		p.resolve()
-	case w.Release != nil && d.Spec.Strategy != spec.BlueGreen && d.Spec.Strategy != spec.Recreate:
+	case w.Release != nil && !known(d.Spec.Strategy):
 		p.condition(reconcile.False, ReasonStrategyUnknown, fmt.Sprintf("strategy %q is not one this version knows", d.Spec.Strategy))
 	default:
 		p.converge()
 	}
 	return p.plan
+}
+
+func known(s spec.Strategy) bool {
+	return s == spec.BlueGreen || s == spec.Rolling || s == spec.Recreate
 }
 
 // planner builds one plan.
@@ -65,24 +73,45 @@ func (p *planner) converge() {
 	if p.attemptFailed() && w.ActiveRelease != nil {
 		goal = w.ActiveRelease
 	}
-	var ready int
+	ready := p.approach(goal)
+	p.retire(goal)
+	p.freeLeaked()
+	p.report(goal, ready)
+}
+
+// approach takes the next steps towards a release and returns how many of its
+// replicas serve.
+func (p *planner) approach(goal *store.Release) int {
+	w := p.w
 	switch {
 	case p.attemptOpen() && w.Failure != nil:
 		p.keepServing()
 		p.fail(w.Failure.Reason, w.Failure.Detail)
-	case w.Active != nil && (w.Active.ReleaseID == goal.ID || sameContent(goal, w.ActiveRelease)):
-		ready = p.steady(goal)
+	case goal.Spec.Completes():
+		p.complete(goal)
+	case p.isActive(goal) && p.mixed(goal) && p.rolls(goal):
+		return p.rollOver(goal)
+	case p.isActive(goal):
+		return p.steady(goal)
+	case p.waitsForOthers():
+		p.keepServing()
+		p.waitForOthers()
 	case w.Active != nil && handsOver(goal, w.ActiveRelease):
 		p.handOver(goal)
+	case w.Active != nil && p.rolls(goal):
+		return p.rollOver(goal)
 	default:
 		if w.Active != nil {
 			p.keepServing()
 		}
 		p.rollForward(goal)
 	}
-	p.retire(goal)
-	p.freeLeaked()
-	p.report(goal, ready)
+	return 0
+}
+
+// isActive reports whether traffic goes to what the release runs.
+func (p *planner) isActive(r *store.Release) bool {
+	return p.w.Active != nil && (p.w.Active.ReleaseID == r.ID || sameContent(r, p.w.ActiveRelease))
 }
 
 // attemptFailed reports whether the attempt behind the desired state is over
@@ -120,27 +149,6 @@ func (p *planner) fail(reason Reason, message string) {
 	p.condition(reconcile.False, reason, message)
 }
 
-// suspend takes everything down and keeps it down.
-func (p *planner) suspend() {
-	w := p.w
-	p.wanted = map[*Group]bool{}
-	if w.Active != nil && len(w.Active.Targets) > 0 {
-		row := *w.Active
-		row.Targets = nil
-		p.act(Action{Kind: ActSetActive, Active: &row, Why: "suspended"})
-		p.condition(reconcile.Unknown, ReasonSuspending, "traffic is being taken off")
-		return
-	}
-	p.retire(nil)
-	p.freeLeaked()
-	if len(w.Groups) > 0 {
-		p.condition(reconcile.Unknown, ReasonSuspending, fmt.Sprintf("%d containers are being removed", len(w.Groups)))
-		return
-	}
-	p.settle(store.AttemptSucceeded, ReasonSuspended, "suspended")
-	p.condition(reconcile.Unknown, ReasonSuspended, "suspended: no container runs")
-}
-
 // resolve turns the desired image into a release.
 func (p *planner) resolve() {
 	w := p.w
@@ -148,24 +156,48 @@ func (p *planner) resolve() {
 	if w.Active != nil {
 		p.keepServing()
 	}
-	img := w.Image
-	switch {
-	case p.attemptFailed() && w.Now.Before(w.RetryAt):
+	if p.attemptFailed() && w.Now.Before(w.RetryAt) {
 		p.wake(w.RetryAt)
 		p.condition(reconcile.False, Reason(w.Attempt.Reason), w.Attempt.Message)
-	case img.Present != nil:
-		p.act(Action{Kind: ActWriteRelease, Release: releaseFor(w.Desired, img)})
-		p.progress(ReasonResolvingImage, "the image is known, the release is being written")
-	case img.Failure != "":
-		p.fail(img.Failure, img.FailureDetail)
-	case img.Pulling:
-		p.recheck()
-		p.progress(ReasonPullingImage, img.Progress)
-	default:
-		p.act(Action{Kind: ActPull, Why: w.Desired.Image})
-		p.recheck()
-		p.progress(ReasonResolvingImage, "image "+w.Desired.Image+" is not on the engine: asking its registry")
+		return
 	}
+	if missing := missingSecrets(w); len(missing) > 0 {
+		p.fail(ReasonSecretMissing, fmt.Sprintf("%s has no value for %s, which it requires", w.Desired.Name, strings.Join(missing, ", ")))
+		return
+	}
+	present := 0
+	for _, img := range w.Images {
+		switch {
+		case img.Present != nil:
+			present++
+		case img.Failure != "":
+			p.fail(img.Failure, img.FailureDetail)
+			return
+		case img.Pulling:
+			p.recheck()
+			p.progress(ReasonPullingImage, img.Progress)
+		default:
+			p.act(Action{Kind: ActPull, Why: img.Ref})
+			p.recheck()
+			p.progress(ReasonResolvingImage, "image "+img.Ref+" is not on the engine: asking its registry")
+		}
+	}
+	if present == len(w.Images) {
+		p.act(Action{Kind: ActWriteRelease, Release: releaseFor(w)})
+		p.progress(ReasonResolvingImage, "the image is known, the release is being written")
+	}
+}
+
+// missingSecrets are the values that the service cannot do without and that the
+// vault does not have.
+func missingSecrets(w *World) []string {
+	var out []string
+	for _, ref := range w.Desired.Spec.SecretRefs() {
+		if !ref.Optional && w.Secrets[ref.Key] == 0 && !slices.Contains(out, ref.Key) {
+			out = append(out, ref.Key)
+		}
+	}
+	return out
 }
 
 // progress is the condition of a service that is on its way: what serves
@@ -179,16 +211,25 @@ func (p *planner) progress(reason Reason, message string) {
 }
 
 // releaseFor is the record of what the desired service resolves to.
-func releaseFor(d *store.DesiredService, img ImageState) *store.Release {
-	hash := d.Spec.Hash()
+func releaseFor(w *World) *store.Release {
+	d := w.Desired
+	stamped := d.Spec.WithSecretVersions(func(ref spec.SecretRef) int64 { return w.Secrets[ref.Key] })
 	r := &store.Release{
-		Service: d.Name, AppID: d.AppID, Image: d.Image, ImageID: img.Present.ID, Spec: d.Spec,
-		SpecHash: hash, RestartNonce: d.RestartNonce, Nonce: releaseNonce(hash, d.RestartNonce), AttemptID: d.AttemptID,
+		Service: d.Name, AppID: d.AppID, Image: d.Image, Spec: stamped, SpecHash: stamped.Hash(),
+		RestartNonce: d.RestartNonce, AttemptID: d.AttemptID,
 	}
-	if digest := digestFor(d.Image, img.Present.Digests); digest != "" {
-		r.Resolved = digest
-	} else {
-		r.Resolved, r.Local = img.Present.ID, true
+	for i, m := range d.Spec.Members() {
+		found := w.Images[i]
+		img := store.MemberImage{Name: m.Name, Image: found.Ref, ImageID: found.Present.ID}
+		if img.Resolved = digestFor(found.Ref, found.Present.Digests); img.Resolved == "" {
+			img.Resolved, img.Local = img.ImageID, true
+		}
+		if m.Role == spec.RoleMain {
+			r.Resolved, r.ImageID, r.Local = img.Resolved, img.ImageID, img.Local
+			continue
+		}
+		r.Members = append(r.Members, img)
 	}
+	r.Nonce = releaseNonce(r.SpecHash, r.Members, d.RestartNonce)
 	return r
 }

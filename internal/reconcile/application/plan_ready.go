@@ -1,6 +1,7 @@
 package application
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,10 +9,9 @@ import (
 
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/spec"
-	"github.com/berth-cloud/berth/internal/store"
 )
 
-// verdict is what a group's containers show about it.
+// verdict is what a container shows about its readiness.
 type verdict struct {
 	ready  bool
 	failed Reason // set when it will not become ready
@@ -19,20 +19,19 @@ type verdict struct {
 	again  time.Time // when to look again if neither
 }
 
-// judge says whether a started group is ready to take traffic.
-func judge(w *World, r *store.Release, g *Group) verdict {
-	m := g.Main()
+// judge says whether a container that was started is ready.
+func judge(w *World, svc *spec.Service, s spec.Member, m *Member) verdict {
 	switch m.Status {
 	case docker.StatusRunning:
-		return judgeRunning(w, r, m)
+		return judgeRunning(w, svc, s, m)
 	case docker.StatusExited, docker.StatusDead:
 		when := " before it was ready"
-		if proved(r, m) {
+		if proved(s, m) {
 			when = " while it was watched until it proved stable"
 		}
-		return verdict{failed: endReason(r, m), detail: explainEnd(m, when)}
+		return verdict{failed: endReason(s, m), detail: explainEnd(m, when)}
 	case docker.StatusPaused:
-		if !w.Now.Before(readyDeadline(m, &r.Spec)) {
+		if !w.Now.Before(readyDeadline(m, svc)) {
 			return verdict{failed: ReasonReadinessFailed, detail: explainPaused(m)}
 		}
 		return verdict{again: w.Now.Add(w.Timing.Recheck), detail: explainPaused(m)}
@@ -41,31 +40,33 @@ func judge(w *World, r *store.Release, g *Group) verdict {
 	return verdict{again: w.Now.Add(w.Timing.Recheck), detail: fmt.Sprintf("container %s is %s", m.Name, m.Status)}
 }
 
-func judgeRunning(w *World, r *store.Release, m *Member) verdict {
-	s := &r.Spec
-	probed := s.Port > 0
+// probed reports whether a container is asked from outside, or by a command,
+// before it counts as ready.
+func probed(s spec.Member) bool { return s.Port > 0 || s.Readiness != nil }
+
+func judgeRunning(w *World, svc *spec.Service, s spec.Member, m *Member) verdict {
 	// What must have passed before it is ready, each a moment.
 	steadyFrom := m.Started
-	if probed {
+	if probed(s) {
 		steadyFrom = m.Ready.ReadySince
 	}
-	until := steadyFrom.Add(s.StableWindow)
+	until := steadyFrom.Add(svc.StableWindow)
 	if s.Readiness == nil {
 		if watched := m.Started.Add(w.Timing.StartupWatch); watched.After(until) {
 			until = watched
 		}
 	}
-	deadline := readyDeadline(m, s)
-	if p := unpublished(m, s); p != 0 {
+	deadline := readyDeadline(m, svc)
+	if p := unpublished(m, s); p != "" {
 		if !w.Now.Before(deadline) {
-			return verdict{failed: ReasonPortNotPublished, detail: fmt.Sprintf("container %s runs, but the engine did not open port %d of the host for it", m.Name, p)}
+			return verdict{failed: ReasonPortNotPublished, detail: fmt.Sprintf("container %s runs, but the engine did not open %s for it", m.Name, p)}
 		}
-		return verdict{again: w.Now.Add(portRecheck), detail: fmt.Sprintf("port %d of the host is not open yet", p)}
+		return verdict{again: w.Now.Add(portRecheck), detail: p + " is not open yet"}
 	}
 	switch {
-	case probed && m.Ready.ReadySince.IsZero():
+	case probed(s) && m.Ready.ReadySince.IsZero():
 		if !w.Now.Before(deadline) {
-			return verdict{failed: ReasonReadinessFailed, detail: explainUnready(s.ReadyTimeout, m)}
+			return verdict{failed: ReasonReadinessFailed, detail: explainUnready(svc.ReadyTimeout, m)}
 		}
 		next := m.Ready.Due
 		if next.IsZero() || next.After(deadline) {
@@ -74,7 +75,7 @@ func judgeRunning(w *World, r *store.Release, m *Member) verdict {
 		return verdict{again: next, detail: m.Ready.Last}
 	case w.Now.Before(until):
 		next := until
-		if probed && !m.Ready.Due.IsZero() && m.Ready.Due.Before(next) {
+		if probed(s) && !m.Ready.Due.IsZero() && m.Ready.Due.Before(next) {
 			next = m.Ready.Due
 		}
 		return verdict{again: next, detail: "ready, being watched until it proved stable"}
@@ -85,16 +86,23 @@ func judgeRunning(w *World, r *store.Release, m *Member) verdict {
 // portRecheck is the wait between two looks for a published port.
 const portRecheck = 200 * time.Millisecond
 
-// unpublished is a host port that the spec publishes and the engine does not
-// list as bound, or 0. Dialling it would prove nothing: the engine's own proxy
-// answers for a container that does not listen.
-func unpublished(m *Member, s *spec.Service) int {
+// unpublished is a port of the host that the spec publishes and the engine does
+// not list as bound, in words, or "". Dialling it would prove nothing: the
+// engine's own proxy answers for a container that does not listen.
+func unpublished(m *Member, s spec.Member) string {
 	for _, p := range s.Publish {
-		if !slices.ContainsFunc(m.Ports, func(b docker.PortBinding) bool { return b.HostPort == p.HostPort && b.ContainerPort == p.Port }) {
-			return p.HostPort
+		bound := slices.ContainsFunc(m.Ports, func(b docker.PortBinding) bool {
+			return b.ContainerPort == p.Port && b.Protocol == cmp.Or(p.Protocol, "tcp") && b.HostPort != 0 && (!p.Pinned() || b.HostPort == p.HostPort)
+		})
+		switch {
+		case bound:
+		case p.Pinned():
+			return fmt.Sprintf("port %d of the host", p.HostPort)
+		default:
+			return fmt.Sprintf("a port of the host for port %d", p.Port)
 		}
 	}
-	return 0
+	return ""
 }
 
 // readyDeadline is when a container's time to become ready is over: counted
@@ -112,8 +120,8 @@ func expired(m *Member, s *spec.Service, now time.Time) bool {
 }
 
 // endReason tells why a container that should become ready has ended.
-func endReason(r *store.Release, m *Member) Reason {
-	stable := proved(r, m)
+func endReason(s spec.Member, m *Member) Reason {
+	stable := proved(s, m)
 	switch {
 	case m.Exit.OOMKilled && stable:
 		return ReasonOOMStable
@@ -126,9 +134,7 @@ func endReason(r *store.Release, m *Member) Reason {
 }
 
 // proved reports whether a container had answered as it should when it ended.
-func proved(r *store.Release, m *Member) bool {
-	return r.Spec.Port > 0 && !m.Ready.ReadySince.IsZero()
-}
+func proved(s spec.Member, m *Member) bool { return probed(s) && !m.Ready.ReadySince.IsZero() }
 
 func explainPaused(m *Member) string {
 	return fmt.Sprintf("container %s is paused; `docker unpause %s` lets it go on", m.Name, m.Name)

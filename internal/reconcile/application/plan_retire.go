@@ -30,7 +30,7 @@ func (p *planner) retire(goal *store.Release) {
 // takesTraffic reports whether the active release's row names the group; it
 // has to leave the row before anything else happens to it.
 func (p *planner) takesTraffic(g *Group) bool {
-	if p.w.target(g.Main().Name) == nil {
+	if p.w.target(g.Name) == nil {
 		return false
 	}
 	p.recheck()
@@ -44,18 +44,26 @@ func (p *planner) takesTraffic(g *Group) bool {
 func (p *planner) held(g *Group, goal *store.Release) bool {
 	a := p.w.Active
 	return a != nil && goal != nil && a.ReleaseID == goal.ID && p.w.Now.Before(a.HeldUntil) &&
-		g.matches(p.w.Previous) && g.Main().Status == docker.StatusRunning
+		g.matches(p.w.Previous) && g.runs(p.w.Previous)
 }
 
-// stopWhenDrained stops a group once no request can be on it.
+// stopWhenDrained stops a group once no request can be on it: its main
+// container first, then what stands beside it.
 func (p *planner) stopWhenDrained(g *Group) {
-	m := g.Main()
-	free, again := p.trafficGone(m.Name)
-	if !free {
-		p.wake(again)
+	if main := g.Main(); main.live() {
+		free, again := p.trafficGone(g.Name)
+		if !free {
+			p.wake(again)
+			return
+		}
+		p.act(Action{Kind: ActStop, Container: main.Name, Grace: p.grace(), Why: "traffic has left it"})
 		return
 	}
-	p.act(Action{Kind: ActStop, Container: m.Name, Grace: p.grace(), Why: "traffic has left it"})
+	for i := range g.Members {
+		if m := &g.Members[i]; m.live() {
+			p.act(Action{Kind: ActStop, Container: m.Name, Grace: p.grace(), Why: "its main container has ended"})
+		}
+	}
 }
 
 func (p *planner) grace() time.Duration {
@@ -101,7 +109,7 @@ func (p *planner) remove(g *Group) {
 			p.recheck()
 			continue
 		}
-		p.act(Action{Kind: ActRemove, Container: m.Name, Replica: g.Replica})
+		p.act(Action{Kind: ActRemove, Container: m.Name, Member: m.Member, Replica: g.Replica})
 	}
 }
 
@@ -110,6 +118,9 @@ func (p *planner) freeLeaked() {
 		if !p.plans(ActCreate, name) {
 			p.act(Action{Kind: ActFreeAddress, Container: name})
 		}
+	}
+	for _, name := range p.w.LeakedVolumes {
+		p.act(Action{Kind: ActRemoveVolume, Volume: name})
 	}
 }
 
@@ -184,33 +195,51 @@ func (p *planner) serveOn(ready int) {
 func (p *planner) whyNone(r *store.Release) Reason {
 	for i := range p.w.Groups {
 		g := &p.w.Groups[i]
-		if g.matches(r) && (g.Main().Deaths >= p.w.Timing.CrashLimit || p.w.Now.Before(g.Main().RestartAt)) {
-			return ReasonCrashLoop
+		for j := range g.Members {
+			m := &g.Members[j]
+			if !g.matches(r) || m.Role == spec.RoleInit {
+				continue
+			}
+			if m.Live.Last != "" && m.Recheck {
+				return ReasonLivenessRestarting
+			}
+			if m.Deaths >= p.w.Timing.CrashLimit || p.w.Now.Before(m.RestartAt) {
+				return ReasonCrashLoop
+			}
 		}
 	}
 	return ReasonNoReadyReplica
 }
 
 func (p *planner) explainNone(r *store.Release) string {
-	for i := range p.w.Groups {
-		if g := &p.w.Groups[i]; g.matches(r) {
-			if text := explainAbsence(g.Main()); text != "" {
-				return text
-			}
-		}
+	if text := p.firstAbsence(r, false); text != "" {
+		return text
 	}
 	return "no replica is ready"
 }
 
 // lacking says, after a colon, why a replica beside those that serve does not.
 func (p *planner) lacking(r *store.Release) string {
+	if text := p.firstAbsence(r, true); text != "" {
+		return ": " + text
+	}
+	return ""
+}
+
+// firstAbsence says why a container of the release does not do its part, where
+// that shows; servingToo leaves out groups that take traffic and run whole.
+func (p *planner) firstAbsence(r *store.Release, servingToo bool) string {
 	for i := range p.w.Groups {
 		g := &p.w.Groups[i]
-		if !g.matches(r) || p.w.target(g.Main().Name) != nil && g.Main().Status == docker.StatusRunning {
+		if !g.matches(r) || servingToo && p.w.target(g.Name) != nil && g.runs(r) {
 			continue
 		}
-		if text := explainAbsence(g.Main()); text != "" {
-			return ": " + text
+		for j := range g.Members {
+			if m := &g.Members[j]; !m.completed() || m.Role != spec.RoleInit {
+				if text := explainAbsence(m); text != "" {
+					return text
+				}
+			}
 		}
 	}
 	return ""
@@ -220,6 +249,9 @@ func (p *planner) lacking(r *store.Release) string {
 func explainAbsence(m *Member) string {
 	switch m.Status {
 	case docker.StatusExited, docker.StatusDead, docker.StatusRestarting:
+		if m.Live.Last != "" {
+			return fmt.Sprintf("container %s is restarted, its liveness probe failed: %s", m.Name, m.Live.Last)
+		}
 		return explainEnd(m, "")
 	case docker.StatusPaused:
 		return explainPaused(m)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/reconcile"
+	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 )
 
@@ -33,14 +34,7 @@ func (p *planner) rollForward(goal *store.Release) {
 func (p *planner) handOver(goal *store.Release) {
 	w := p.w
 	p.want(goal)
-	if missing := p.missing(goal); len(missing) > 0 {
-		for _, i := range missing {
-			if name := releaseContainer(goal, i); !w.nameHeld(name) {
-				p.create(goal, i)
-			} else {
-				p.recheck()
-			}
-		}
+	if p.makeMissing(goal) {
 		p.keepServing()
 		p.progress(ReasonHandingOver, "the new containers are being made; the old release serves")
 		return
@@ -69,15 +63,19 @@ func (p *planner) want(r *store.Release) {
 	}
 }
 
-// missing are the replicas of the release that have no group yet.
-func (p *planner) missing(r *store.Release) []int {
-	var out []int
+// makeMissing makes what of the release's groups does not stand and starts
+// nothing. It reports whether there was anything to make.
+func (p *planner) makeMissing(r *store.Release) bool {
+	any := false
 	for i := range p.w.Desired.Replicas {
-		if p.w.group(r, i) == nil {
-			out = append(out, i)
+		for _, s := range r.Spec.Members() {
+			if g := p.w.group(r, i); g == nil || g.member(s.Name) == nil && !(s.Role == spec.RoleInit && !g.Main().Started.IsZero()) {
+				any = true
+				p.make(r, i, s)
+			}
 		}
 	}
-	return out
+	return any
 }
 
 // stopOthers stops what runs and is not of the release, once traffic has left
@@ -106,33 +104,57 @@ func (p *planner) raise(goal *store.Release) {
 			p.bring(goal, i, false)
 			continue
 		}
-		p.wanted[g] = true
-		m := g.Main()
-		if m.Status == docker.StatusCreated || endedBefore(m, w.AttemptAt) {
-			p.act(Action{Kind: ActStart, Container: m.Name, Release: goal, Replica: i})
-			continue
-		}
-		v := judge(w, goal, g)
-		switch {
-		case v.ready:
-			targets = append(targets, targetOf(goal, g))
-		case v.failed != "":
-			p.fail(v.failed, v.detail)
+		switch ready, why, ok := p.advance(goal, g); {
+		case !ok:
 			return
-		default:
-			p.wake(v.again)
-			waiting = v.detail
+		case ready:
+			targets = append(targets, targetOf(goal, g))
+		case why != "":
+			waiting = why
 		}
 	}
 	if len(targets) < w.Desired.Replicas {
-		msg := "waiting for the new release to become ready"
-		if waiting != "" {
-			msg += ": " + waiting
-		}
-		p.progress(ReasonStarting, msg)
+		p.progress(ReasonStarting, waitingFor(waiting))
 		return
 	}
 	p.cutOver(goal, targets)
+}
+
+func waitingFor(what string) string {
+	msg := "waiting for the new release to become ready"
+	if what != "" {
+		msg += ": " + what
+	}
+	return msg
+}
+
+// advance takes the next steps of a group that is to become ready. ok is false
+// once the attempt has failed by it.
+func (p *planner) advance(goal *store.Release, g *Group) (ready bool, waiting string, ok bool) {
+	p.wanted[g] = true
+	ready = true
+	for _, c := range survey(p.w, goal, g) {
+		ready = ready && c.step == stepReady
+		switch c.step {
+		case stepMissing:
+			p.make(goal, g.Replica, c.Member)
+		case stepIdle:
+			p.start(goal, g.Replica, c.Member, "")
+		case stepEnded, stepBusy:
+			switch {
+			case c.step == stepEnded && endedBefore(c.m, p.w.AttemptAt):
+				p.start(goal, g.Replica, c.Member, "")
+			case c.verdict.failed != "":
+				p.fail(c.verdict.failed, c.verdict.detail)
+				return false, "", false
+			default:
+				p.wake(c.verdict.again)
+				waiting = c.verdict.detail
+			}
+		case stepBlocked, stepReady:
+		}
+	}
+	return ready, waiting, true
 }
 
 // cutOver makes the goal the active release.
@@ -152,20 +174,31 @@ func (p *planner) cutOver(goal *store.Release, targets []store.ActiveTarget) {
 	// After the row, since an update of a running container takes the engine as
 	// long as a small request, and the data plane is told meanwhile. Should it
 	// not come to it, steady does it.
-	for _, t := range targets {
-		p.act(Action{Kind: ActSetRestart, Container: t.Container, Policy: docker.RestartUnlessStopped})
+	for i := range w.Groups {
+		if g := &w.Groups[i]; g.matches(goal) && p.wanted[g] {
+			p.handRestartsToEngine(g)
+		}
 	}
 	p.condition(reconcile.True, ReasonCutoverPending, "the new release is ready; traffic is moving to it")
+}
+
+// handRestartsToEngine lets the engine restart what lasts in a group.
+func (p *planner) handRestartsToEngine(g *Group) {
+	for i := range g.Members {
+		if m := &g.Members[i]; m.Role != spec.RoleInit && m.Restart == docker.RestartNo {
+			p.act(Action{Kind: ActSetRestart, Container: m.Name, Policy: docker.RestartUnlessStopped})
+		}
+	}
 }
 
 // endedBefore reports whether the container ended before the attempt began: it
 // was stopped, or belongs to an earlier try, and gets a new one.
 func endedBefore(m *Member, attempt time.Time) bool {
-	return (m.Status == docker.StatusExited || m.Status == docker.StatusDead) && m.Exit.FinishedAt.Before(attempt)
+	return m.ended() && m.Exit.FinishedAt.Before(attempt)
 }
 
 func targetOf(r *store.Release, g *Group) store.ActiveTarget {
-	t := store.ActiveTarget{Container: g.Main().Name, Replica: g.Replica}
+	t := store.ActiveTarget{Container: g.Name, Replica: g.Replica}
 	if r.Spec.Port > 0 {
 		t.Address = netip.AddrPortFrom(g.Main().Address, uint16(r.Spec.Port))
 	}

@@ -1,9 +1,12 @@
 package application
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 )
 
@@ -11,24 +14,43 @@ import (
 // traffic on those that can take it. It returns how many serve.
 func (p *planner) steady(r *store.Release) int {
 	w := p.w
-	// Where one writer is allowed, nothing of another release may run beside.
-	blocked := handsOver(r, nil) && p.othersRun(r)
 	want := p.replicas(r)
-	var targets []store.ActiveTarget
+	var full, limping []store.ActiveTarget
 	for i := range want {
 		g := w.group(r, i)
 		if g == nil {
-			p.bring(r, i, blocked)
+			p.bring(r, i, p.blocked(r, i))
 			continue
 		}
 		p.wanted[g] = true
-		if p.sustain(r, g, blocked) {
-			targets = append(targets, targetOf(r, g))
+		switch p.sustain(r, g) {
+		case standsFull:
+			full = append(full, targetOf(r, g))
+		case standsLimping:
+			limping = append(limping, targetOf(r, g))
+		case standsDown:
 		}
 	}
-	targets = append(targets, p.standIns(r, want, len(targets))...)
+	serving := len(full)
+	targets := append(full, p.standIns(r, want, len(full))...)
+	if len(targets) == 0 {
+		targets = limping // half a replica is better than none
+	} else {
+		serving = len(targets)
+	}
 	p.direct(r, want, targets)
-	return len(targets)
+	return serving
+}
+
+// blocked reports whether a replica of the release may not start yet, because
+// what it needs alone is still in use.
+func (p *planner) blocked(r *store.Release, replica int) bool {
+	if handsOver(r, nil) && p.othersRun(r) {
+		return true
+	}
+	return r.Spec.ReplicaExclusive() && slices.ContainsFunc(p.w.Groups, func(g Group) bool {
+		return g.Replica == replica && g.Running() && !g.matches(r)
+	})
 }
 
 // replicas is how many replicas of a release shall stand: a failed change of
@@ -41,8 +63,9 @@ func (p *planner) replicas(r *store.Release) int {
 	return w.Desired.Replicas
 }
 
-// standIns are replicas beyond the wanted ones that go on serving while wanted
-// ones are not ready: a scale-down never costs the last ready replica.
+// standIns are other groups that take traffic and go on serving while wanted
+// ones are not ready: neither a scale-down nor the end of a rolling change costs
+// the last ready replica.
 func (p *planner) standIns(r *store.Release, want, ready int) []store.ActiveTarget {
 	var out []store.ActiveTarget
 	for i := range p.w.Groups {
@@ -50,12 +73,18 @@ func (p *planner) standIns(r *store.Release, want, ready int) []store.ActiveTarg
 		if ready+len(out) >= want {
 			break
 		}
-		if g.Replica >= want && g.matches(r) && g.Main().Status == docker.StatusRunning && p.w.target(g.Main().Name) != nil && !g.Main().Recheck {
+		if !p.wanted[g] && p.serves(g) && (g.Replica >= want || !g.matches(r)) {
 			p.wanted[g] = true
-			out = append(out, targetOf(r, g))
+			out = append(out, *p.w.target(g.Name))
 		}
 	}
 	return out
+}
+
+// serves reports whether the group takes traffic and can.
+func (p *planner) serves(g *Group) bool {
+	m := g.Main()
+	return p.w.target(g.Name) != nil && m.Status == docker.StatusRunning && !m.Recheck && p.w.genuine(g)
 }
 
 // keepServing looks after the active release while another one is on its way:
@@ -66,43 +95,91 @@ func (p *planner) keepServing() {
 	if r == nil {
 		return
 	}
-	// What it may not run beside is still there when a change comes in the
-	// middle of a hand-over.
-	blocked := handsOver(r, nil) && p.othersRun(r)
-	var targets []store.ActiveTarget
+	var targets, limping []store.ActiveTarget
 	for i := range w.Groups {
 		g := &w.Groups[i]
-		if !g.matches(r) {
-			continue
+		switch {
+		case g.matches(r):
+			p.wanted[g] = true
+			switch p.sustain(r, g) {
+			case standsFull:
+				targets = append(targets, targetOf(r, g))
+			case standsLimping:
+				limping = append(limping, targetOf(r, g))
+			case standsDown:
+			}
+		case p.serves(g) && !p.wanted[g]: // left by a rolling change that was overtaken
+			p.wanted[g] = true
+			targets = append(targets, *w.target(g.Name))
 		}
-		p.wanted[g] = true
-		if p.sustain(r, g, blocked) {
-			targets = append(targets, targetOf(r, g))
-		}
+	}
+	if len(targets) == 0 {
+		targets = limping
 	}
 	if len(targets) > 0 {
 		row := *w.Active
-		row.Targets = targets
+		row.Targets = sortTargets(targets)
 		p.setActive(row, "targets changed")
 	}
 }
 
-// sustain keeps one group of the active release running and reports whether
-// it can take traffic now.
-func (p *planner) sustain(r *store.Release, g *Group, blocked bool) bool {
-	m := g.Main()
-	switch m.Status {
+// stand is how far a group of the active release can take traffic.
+type stand int
+
+const (
+	standsDown    stand = iota
+	standsLimping       // its main container serves, one beside it does not run
+	standsFull
+)
+
+// sustain keeps one group of the active release running.
+func (p *planner) sustain(r *store.Release, g *Group) stand {
+	blocked := p.blocked(r, g.Replica)
+	main, all := false, true
+	for _, c := range survey(p.w, r, g) {
+		ok := p.sustainMember(r, g, c, blocked)
+		all = all && ok
+		if c.Role == spec.RoleMain {
+			main = ok
+		}
+	}
+	switch {
+	case all:
+		return standsFull
+	case main:
+		return standsLimping
+	}
+	return standsDown
+}
+
+// sustainMember keeps one container running and reports whether it does its
+// part.
+func (p *planner) sustainMember(r *store.Release, g *Group, c place, blocked bool) bool {
+	switch {
+	case c.step == stepMissing:
+		p.make(r, g.Replica, c.Member)
+		return false
+	case c.step == stepBlocked:
+		return false
+	case c.step == stepIdle, c.step == stepEnded:
+		p.startAgain(r, g.Replica, c, blocked)
+		return false
+	case c.Role == spec.RoleInit:
+		if c.step != stepReady {
+			p.wake(c.verdict.again)
+		}
+		return c.step == stepReady
+	}
+	switch c.m.Status {
 	case docker.StatusRunning:
-		return p.admit(r, g)
-	case docker.StatusExited, docker.StatusDead, docker.StatusCreated:
-		p.startAgain(m, blocked)
+		return p.admit(r, g, c)
 	case docker.StatusRestarting:
-		if m.Deaths >= p.w.Timing.CrashLimit {
-			p.takeOver(m, r)
+		if c.m.Deaths >= p.w.Timing.CrashLimit {
+			p.takeOver(c.m, r)
 		} else {
 			p.recheck()
 		}
-	case docker.StatusPaused, docker.StatusRemoving:
+	default:
 		p.recheck()
 	}
 	return false
@@ -110,14 +187,17 @@ func (p *planner) sustain(r *store.Release, g *Group, blocked bool) bool {
 
 // admit decides about a running container: one that takes traffic already and
 // has not ended since keeps it, any other has to prove itself first.
-func (p *planner) admit(r *store.Release, g *Group) bool {
-	m := g.Main()
+func (p *planner) admit(r *store.Release, g *Group, c place) bool {
+	m, serving := c.m, p.w.target(g.Name) != nil
 	if m.Deaths >= p.w.Timing.CrashLimit && m.Restart != docker.RestartNo {
 		p.takeOver(m, r)
 	}
-	if p.w.target(m.Name) == nil || m.Recheck {
-		v := judge(p.w, r, g)
-		if p.w.target(m.Name) != nil && (r.Spec.Port == 0 || !m.Ready.ReadySince.IsZero()) {
+	if c.Liveness != nil && !m.Recheck && p.hangs(g, c) {
+		return false
+	}
+	if !serving || m.Recheck {
+		v := c.verdict
+		if serving && (!probed(c.Member) || !m.Ready.ReadySince.IsZero()) {
 			v.ready = true // it takes traffic and answers: windows are for newcomers
 		}
 		if !v.ready {
@@ -137,6 +217,26 @@ func (p *planner) admit(r *store.Release, g *Group) bool {
 	return true
 }
 
+// hangs reports whether a container fails its liveness probe for good, and
+// stops it once no traffic goes to it: it is then started again in place.
+func (p *planner) hangs(g *Group, c place) bool {
+	if c.m.Live.Failures < cmp.Or(c.Liveness.Failures, spec.DefaultLivenessFailures) {
+		if !c.m.Live.Due.IsZero() {
+			p.wake(c.m.Live.Due)
+		}
+		return false
+	}
+	if c.Role == spec.RoleMain && p.w.target(g.Name) != nil {
+		p.recheck() // it leaves the routes first
+		return true
+	}
+	p.act(Action{Kind: ActStop, Container: c.m.Name, Grace: p.grace(), Why: whyLiveness})
+	return true
+}
+
+// whyLiveness marks the stop of a container that hangs.
+const whyLiveness = "its liveness probe fails"
+
 // takeOver makes the controller the one that restarts a crashing container,
 // with a delay that grows.
 func (p *planner) takeOver(m *Member, r *store.Release) {
@@ -149,41 +249,88 @@ func (p *planner) takeOver(m *Member, r *store.Release) {
 	}
 }
 
-func (p *planner) startAgain(m *Member, blocked bool) {
+func (p *planner) startAgain(r *store.Release, replica int, c place, blocked bool) {
 	switch {
 	case blocked:
 		p.recheck()
-	case p.w.Now.Before(m.RestartAt):
-		p.wake(m.RestartAt)
+	case p.w.Now.Before(c.m.RestartAt):
+		p.wake(c.m.RestartAt)
 	default:
-		p.act(Action{Kind: ActStart, Container: m.Name, Why: "not running"})
+		p.start(r, replica, c.Member, "not running")
 	}
 }
 
-// bring makes a missing replica of a release and starts it, unless something
-// else may not run beside it yet.
+// start starts a container, with its files in place if it never ran.
+func (p *planner) start(r *store.Release, replica int, s spec.Member, why string) {
+	a := Action{Kind: ActStart, Container: memberContainer(r, replica, s), Member: s.Name, Release: r, Replica: replica, Why: why}
+	if m := p.w.member(a.Container); len(s.Files) > 0 && (m == nil || m.Status == docker.StatusCreated) {
+		fill := a
+		fill.Kind, fill.Why = ActFill, ""
+		p.act(fill)
+	}
+	p.act(a)
+}
+
+// bring makes a missing replica of a release and starts what starts first,
+// unless something else may not run beside it yet.
 func (p *planner) bring(r *store.Release, replica int, blocked bool) {
-	name := releaseContainer(r, replica)
+	members := r.Spec.Members()
+	for _, s := range members {
+		if p.w.nameHeld(memberContainer(r, replica, s)) {
+			// Something of ours but not of this content has the name; it is being
+			// retired.
+			p.recheck()
+			return
+		}
+	}
+	for _, s := range members {
+		p.make(r, replica, s)
+	}
+	if blocked {
+		return
+	}
+	before := sidecarsBefore(&r.Spec)
+	for _, s := range members {
+		switch {
+		case s.Role == spec.RoleInit:
+			p.start(r, replica, s, "")
+			return
+		case len(s.DependsOn) == 0 && (s.Role == spec.RoleMain || before[s.Name]):
+			p.start(r, replica, s, "")
+		}
+	}
+}
+
+// make makes one container, and what it needs to stand.
+func (p *planner) make(r *store.Release, replica int, s spec.Member) {
+	name := memberContainer(r, replica, s)
 	if p.w.nameHeld(name) {
-		// Something of ours but not of this content has the name; it is being
-		// retired.
 		p.recheck()
 		return
 	}
-	p.create(r, replica)
-	if !blocked {
-		p.act(Action{Kind: ActStart, Container: name, Release: r, Replica: replica})
+	p.once(Action{Kind: ActEnsureNetwork, Release: r})
+	for _, v := range s.Volumes {
+		if v.Name != "" {
+			p.once(Action{Kind: ActEnsureVolume, Volume: volumeOf(r, replica, v), Release: r, Replica: replica})
+		}
+	}
+	p.act(Action{Kind: ActCreate, Container: name, Member: s.Name, Replica: replica, Release: r})
+}
+
+// once adds an action unless the plan has it.
+func (p *planner) once(a Action) {
+	if !slices.ContainsFunc(p.plan.Actions, func(b Action) bool { return a.Kind == b.Kind && a.Volume == b.Volume }) {
+		p.act(a)
 	}
 }
 
-func (p *planner) create(r *store.Release, replica int) {
-	p.act(Action{Kind: ActEnsureNetwork, Release: r})
-	for _, v := range r.Spec.Volumes {
-		if v.Name != "" {
-			p.act(Action{Kind: ActEnsureVolume, Volume: v.Name, Release: r})
-		}
+// volumeOf is a volume's name within the app; a stateful service has one for
+// every replica.
+func volumeOf(r *store.Release, replica int, v spec.Volume) string {
+	if r.Spec.Stateful {
+		return fmt.Sprintf("%s_%d", v.Name, replica)
 	}
-	p.act(Action{Kind: ActCreate, Container: releaseContainer(r, replica), Replica: replica, Release: r})
+	return v.Name
 }
 
 // othersRun reports whether anything but the release's own groups runs.
@@ -200,11 +347,19 @@ func (p *planner) othersRun(r *store.Release) bool {
 // carries changed routes of the desired spec over.
 func (p *planner) direct(r *store.Release, want int, targets []store.ActiveTarget) {
 	row := *p.w.Active
-	row.Targets, row.ReleaseID, row.Replicas = targets, r.ID, want
+	row.Targets, row.ReleaseID, row.Replicas = sortTargets(targets), r.ID, want
 	if p.w.Release != nil && p.w.Release.ID == r.ID {
 		row.Route = routeOf(&p.w.Desired.Spec)
 	}
 	p.setActive(row, "targets changed")
+}
+
+// sortTargets orders targets by replica, those of one replica by name.
+func sortTargets(targets []store.ActiveTarget) []store.ActiveTarget {
+	slices.SortFunc(targets, func(a, b store.ActiveTarget) int {
+		return cmp.Or(cmp.Compare(a.Replica, b.Replica), cmp.Compare(a.Container, b.Container))
+	})
+	return targets
 }
 
 func (p *planner) setActive(row store.ActiveRelease, why string) {

@@ -11,7 +11,7 @@ import (
 	"github.com/berth-cloud/berth/internal/docker"
 )
 
-// Puller fetches images beside the passes, one fetch per service at a time.
+// Puller fetches images beside the passes, each once for a service at a time.
 // When a fetch ends it wakes the service.
 type Puller struct {
 	rt      docker.Runtime
@@ -23,9 +23,11 @@ type Puller struct {
 	Logger *slog.Logger
 
 	mu    sync.Mutex
-	pulls map[string]*pull
+	pulls map[pullKey]*pull
 	wg    sync.WaitGroup
 }
+
+type pullKey struct{ service, ref string }
 
 type pull struct {
 	attempt  int64
@@ -41,16 +43,16 @@ func NewPuller(rt docker.Runtime, now func() time.Time, wake func(service string
 	if wake == nil {
 		wake = func(string) {}
 	}
-	p := &Puller{rt: rt, now: now, wake: wake, Timeout: 10 * time.Minute, pulls: map[string]*pull{}, Logger: slog.New(slog.DiscardHandler)}
+	p := &Puller{rt: rt, now: now, wake: wake, Timeout: 10 * time.Minute, pulls: map[pullKey]*pull{}, Logger: slog.New(slog.DiscardHandler)}
 	p.Spawn = func(f func()) { p.wg.Go(f) }
 	return p
 }
 
-// State is how far the fetch for a service's attempt is.
-func (p *Puller) State(service string, attempt int64) ImageState {
+// State is how far the fetch of an image for a service's attempt is.
+func (p *Puller) State(service string, attempt int64, ref string) ImageState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	pl := p.pulls[service]
+	pl := p.pulls[pullKey{service, ref}]
 	switch {
 	case pl == nil || pl.attempt != attempt:
 		return ImageState{}
@@ -60,25 +62,30 @@ func (p *Puller) State(service string, attempt int64) ImageState {
 	return ImageState{Failure: pl.failure, FailureDetail: pl.detail}
 }
 
-// Start begins to fetch ref for an attempt; a fetch for an earlier one ends.
-func (p *Puller) Start(service string, attempt int64, ref string) {
+// Start begins to fetch ref for an attempt; fetches for an earlier one end. auth
+// may be nil.
+func (p *Puller) Start(service string, attempt int64, ref string, auth *docker.RegistryAuth) {
 	ctx, cancel := context.WithTimeout(context.Background(), p.Timeout)
+	key := pullKey{service, ref}
 	p.mu.Lock()
-	if old := p.pulls[service]; old != nil && !old.done {
-		if old.attempt == attempt {
-			p.mu.Unlock()
-			cancel()
-			return
+	for k, old := range p.pulls {
+		if k.service == service && old.attempt != attempt {
+			old.cancel()
+			delete(p.pulls, k)
 		}
-		old.cancel()
+	}
+	if old := p.pulls[key]; old != nil && !old.done {
+		p.mu.Unlock()
+		cancel()
+		return
 	}
 	pl := &pull{attempt: attempt, cancel: cancel, progress: "pulling " + ref}
-	p.pulls[service] = pl
+	p.pulls[key] = pl
 	p.mu.Unlock()
 	p.Spawn(func() {
 		defer cancel()
-		err := p.rt.Pull(ctx, ref, nil, func(pr docker.PullProgress) { p.note(pl, ref, pr) })
-		p.finish(service, pl, ref, err)
+		err := p.rt.Pull(ctx, ref, auth, func(pr docker.PullProgress) { p.note(pl, ref, pr) })
+		p.finish(key, pl, err)
 	})
 }
 
@@ -88,23 +95,23 @@ func (p *Puller) note(pl *pull, ref string, pr docker.PullProgress) {
 	pl.progress = fmt.Sprintf("pulling %s: %s %s", ref, pr.Layer, pr.Status)
 }
 
-func (p *Puller) finish(service string, pl *pull, ref string, err error) {
+func (p *Puller) finish(key pullKey, pl *pull, err error) {
 	p.mu.Lock()
-	current := p.pulls[service] == pl
+	current := p.pulls[key] == pl
 	switch {
 	case err == nil:
 		if current {
-			delete(p.pulls, service)
+			delete(p.pulls, key)
 		}
 	default:
 		pl.done = true
-		pl.failure, pl.detail = pullFailure(ref, err, p.Timeout)
+		pl.failure, pl.detail = pullFailure(key.ref, err, p.Timeout)
 	}
 	p.mu.Unlock()
 	if err != nil {
-		p.Logger.Warn("image could not be fetched", "service", service, "image", ref, "error", err)
+		p.Logger.Warn("image could not be fetched", "service", key.service, "image", key.ref, "error", err)
 	}
-	p.wake(service)
+	p.wake(key.service)
 }
 
 func pullFailure(ref string, err error, timeout time.Duration) (Reason, string) {
@@ -119,22 +126,26 @@ func pullFailure(ref string, err error, timeout time.Duration) (Reason, string) 
 	return ReasonImagePullFailed, fmt.Sprintf("image %s could not be fetched: %v", ref, err)
 }
 
-// Forget drops a failed fetch, so that the next pass may try again.
+// Forget drops failed fetches, so that the next pass may try again.
 func (p *Puller) Forget(service string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if pl := p.pulls[service]; pl != nil && pl.done {
-		delete(p.pulls, service)
+	for k, pl := range p.pulls {
+		if k.service == service && pl.done {
+			delete(p.pulls, k)
+		}
 	}
 }
 
-// Drop ends the fetch of a service that is no longer there, and forgets it.
+// Drop ends the fetches of a service that is no longer there, and forgets them.
 func (p *Puller) Drop(service string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if pl := p.pulls[service]; pl != nil {
-		pl.cancel()
-		delete(p.pulls, service)
+	for k, pl := range p.pulls {
+		if k.service == service {
+			pl.cancel()
+			delete(p.pulls, k)
+		}
 	}
 }
 

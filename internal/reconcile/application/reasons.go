@@ -19,16 +19,32 @@ const (
 	ReasonNoDesiredState  Reason = "NoDesiredState"
 	ReasonSuspended       Reason = "Suspended"
 	ReasonSuspending      Reason = "Suspending"
+	ReasonStopped         Reason = "Stopped"
+	ReasonStopping        Reason = "Stopping"
 	ReasonMaintenance     Reason = ReasonMaintenanceHold
 	ReasonStarting        Reason = "Starting" // first release, not ready yet
 	ReasonHandingOver     Reason = "HandingOver"
 	ReasonNoReadyReplica  Reason = "NoReadyReplica"
 	ReasonCrashLoop       Reason = "CrashLoopBackOff"
+	ReasonWaiting         Reason = "WaitingForDependency"
 	ReasonResolvingImage  Reason = "ResolvingImage"
 	ReasonPullingImage    Reason = "PullingImage"
 	ReasonStoreError      Reason = "StoreError"
 	ReasonEngineError     Reason = "EngineError"
 	ReasonStrategyUnknown Reason = "StrategyUnrecognized"
+)
+
+// Reasons of a service whose liveness probe fails.
+const (
+	ReasonLivenessDegraded   Reason = "LivenessDegraded"         // some probes in a row failed, not yet enough
+	ReasonLivenessRestarting Reason = "LivenessFailedRestarting" // a container is restarted for it
+)
+
+// Reasons of a service that runs to completion.
+const (
+	ReasonCompleted         = "Completed"
+	ReasonRunningToComplete = "RunningToCompletion"
+	ReasonCompletionTimeout = "CompletionTimeout"
 )
 
 // Reasons why a change failed.
@@ -50,6 +66,11 @@ const (
 	ReasonOOMKilled        Reason = "OOMKilledDuringReadiness"
 	ReasonExitedStable     Reason = "ExitedDuringStableWindow"
 	ReasonOOMStable        Reason = "OOMKilledDuringStableWindow"
+	ReasonInitFailed       Reason = "InitFailed"
+	ReasonSecretMissing    Reason = "RequiredSecretMissing"
+	ReasonDependencyFailed Reason = "DependencyFailed"
+	ReasonDependencyLate   Reason = "DependencyTimeout"
+	ReasonJobFailed        Reason = "CompletionFailed"
 	ReasonTeardownPending  Reason = "TeardownPending"
 	ReasonTeardownDone     Reason = "TeardownsFinalized"
 	ReasonNothingToDo      Reason = "NothingToFinalize"

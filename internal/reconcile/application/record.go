@@ -16,6 +16,7 @@ type record struct {
 	full    *docker.ContainerState
 	stale   bool
 	ready   Readiness
+	live    Liveness
 	proof   time.Time // the start for which it was found ready; zero: not yet
 	deaths  []time.Time
 	asked   bool // we stopped it: its end is no crash
@@ -54,7 +55,7 @@ func (r *record) observe(full *docker.ContainerState, serving bool, now time.Tim
 		return
 	}
 	if !full.Started.Equal(before.Started) {
-		r.ready = Readiness{}
+		r.ready, r.live.Due = Readiness{}, time.Time{}
 	}
 	for range crashes(before, full) {
 		if r.asked {
@@ -91,6 +92,28 @@ func (r *record) noteStarted() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ready, r.stale = Readiness{}, true
+}
+
+// noteHung remembers that a container is about to be stopped for its liveness:
+// it starts again in place, after a delay that grows.
+func (r *record) noteHung(name string, now time.Time, backoff *RestartBackoff) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked, r.live.Failures = true, 0
+	r.restart = backoff.Note(name, now)
+}
+
+// noteLive takes in one liveness probe and returns what follows.
+func (r *record) noteLive(ok bool, detail string, now time.Time, declared *spec.Probe) Liveness {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.live.Due = now.Add(livenessInterval(declared))
+	if ok {
+		r.live.Failures, r.live.Last = 0, ""
+	} else {
+		r.live.Failures, r.live.Last = r.live.Failures+1, detail
+	}
+	return r.live
 }
 
 func (r *record) keepTail(lines []string) {
@@ -138,7 +161,8 @@ func (r *record) member(full *docker.ContainerState, now time.Time, t Timing) *M
 	defer r.mu.Unlock()
 	r.deaths = slices.DeleteFunc(r.deaths, func(d time.Time) bool { return now.Sub(d) >= t.CrashWindow })
 	m := &Member{
-		Name: full.Name, ID: full.ID, ReleaseID: full.Labels[docker.LabelRelease], Status: full.Status,
+		Name: full.Name, Member: full.Labels[docker.LabelMember], Role: spec.Role(full.Labels[docker.LabelRole]),
+		ID: full.ID, Restarts: full.RestartCount, Live: r.live, ReleaseID: full.Labels[docker.LabelRelease], Status: full.Status,
 		ImageID: full.ImageID, Address: full.Address, Started: full.Started, Exit: full.Exit, Restart: full.Restart, Ports: full.Ports,
 		Ready: r.ready, Deaths: len(r.deaths), RestartAt: r.restart, LastLog: r.tail,
 		Recheck: !r.proof.Equal(full.Started),

@@ -42,7 +42,7 @@ func (c *Controller) refused(w *World, a Action, err error) error {
 // buildGone reports whether a release cannot be made any more: its image was built
 // on this machine, and no registry has it.
 func buildGone(a *Action, err error) bool {
-	return a.Kind == ActCreate && a.Release != nil && a.Release.Local && docker.IsImageNotFound(err)
+	return a.Kind == ActCreate && a.Release != nil && memberImage(a.Release, a.Member, specOf(a.Release, a.Member).Role).Local && docker.IsImageNotFound(err)
 }
 
 var (
@@ -75,7 +75,7 @@ func refusal(kind ActionKind, err error) Reason {
 
 func lastingReason(kind ActionKind) Reason {
 	switch kind {
-	case ActCreate:
+	case ActCreate, ActFill:
 		return ReasonCreateFailed
 	case ActStart:
 		return ReasonStartFailed
@@ -83,7 +83,7 @@ func lastingReason(kind ActionKind) Reason {
 		return ReasonNetworkFailed
 	case ActEnsureVolume:
 		return ReasonVolumeFailed
-	case ActPull, ActWriteRelease, ActSetRestart, ActSetActive, ActStop, ActRemove, ActFreeAddress, ActAttempt, ActNoteRetry:
+	case ActPull, ActWriteRelease, ActSetRestart, ActSetActive, ActStop, ActRemove, ActFreeAddress, ActAttempt, ActNoteRetry, ActRemoveVolume:
 	}
 	return ""
 }
@@ -99,8 +99,9 @@ func explainRefusal(a *Action, err error) string {
 		return fmt.Sprintf("container %s cannot start: %s is taken by another program on this machine; free it, or publish another host_port (%s)",
 			a.Container, takenPort(a, text), text)
 	case buildGone(a, err):
+		img := memberImage(a.Release, a.Member, specOf(a.Release, a.Member).Role)
 		return fmt.Sprintf("the image of %s, %s as it was built on this machine then (%s), is gone, and no registry has it; build what you want to run and apply it",
-			a.Release.ID, a.Release.Image, shortID(a.Release.ImageID))
+			a.Release.ID, img.Image, shortID(img.ImageID))
 	case errors.Is(err, store.ErrSubnetFull):
 		return fmt.Sprintf("no address is left for container %s: the network of an app has room for 253 containers, old and new counted together; change fewer services at once, or ask for fewer replicas",
 			a.Container)
@@ -118,7 +119,7 @@ func explainRefusal(a *Action, err error) string {
 // takenPort names the published port that an engine's error is about.
 func takenPort(a *Action, text string) string {
 	if a.Release != nil {
-		for _, p := range a.Release.Spec.Publish {
+		for _, p := range specOf(a.Release, a.Member).Publish {
 			if regexp.MustCompile(fmt.Sprintf(`:%d\b`, p.HostPort)).MatchString(text) {
 				return fmt.Sprintf("host port %d", p.HostPort)
 			}

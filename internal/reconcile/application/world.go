@@ -1,7 +1,6 @@
 package application
 
 import (
-	"net/netip"
 	"time"
 
 	"github.com/distribution/reference"
@@ -23,10 +22,20 @@ type World struct {
 	Failure *Failure
 	// Release is what shall run; nil until the image is resolved.
 	Release *store.Release
-	Image   ImageState // meaningful while Release is nil
-	Active  *store.ActiveRelease
+	// Images are what the images of the desired group came to, in the order of
+	// its members; meaningful while Release is nil.
+	Images []ImageState
+	// Secrets are the newest versions of the values that the desired group
+	// names, by key; 0: there is none. Meaningful while Release is nil.
+	Secrets map[string]int64
+	// Dependencies are those of Release that are not there yet.
+	Dependencies []Unmet
+	Active       *store.ActiveRelease
 	// ActiveRelease is the record of Active's release.
 	ActiveRelease *store.Release
+	// Mixed are further releases that take traffic: those of a rolling change
+	// that was overtaken.
+	Mixed []*store.Release
 	// Previous is the release that was active before, while it is held.
 	Previous *store.Release
 	Groups   []Group // ordered by name of the first member
@@ -36,52 +45,15 @@ type World struct {
 	RetryAt time.Time
 	// Leaked are holders of addresses that have no container any more.
 	Leaked []string
+	// LeakedVolumes held the files of containers that are gone.
+	LeakedVolumes []string
 }
 
-// Group is one replica of one release as observed.
-type Group struct {
-	Key      string // ReleaseKey of its containers
-	SpecHash string
-	Replica  int
-	Members  []Member // one today: the main container
-}
-
-// Main is the member that serves.
-func (g *Group) Main() *Member { return &g.Members[0] }
-
-// Running reports whether any member runs, or may at any moment.
-func (g *Group) Running() bool {
-	for i := range g.Members {
-		switch g.Members[i].Status {
-		case docker.StatusRunning, docker.StatusRestarting, docker.StatusPaused:
-			return true
-		case docker.StatusCreated, docker.StatusExited, docker.StatusDead, docker.StatusRemoving:
-		}
-	}
-	return false
-}
-
-// Member is one container of a group.
-type Member struct {
-	Name      string
-	ID        string
-	ReleaseID string
-	Status    docker.Status
-	ImageID   string
-	Address   netip.Addr
-	Started   time.Time
-	Exit      docker.ExitState
-	Restart   docker.RestartPolicy
-	Ports     []docker.PortBinding // published on the host, while it runs
-	Ready     Readiness
-	// Recheck is set when the container ended since it was last found ready:
-	// it must prove itself again before it takes traffic.
-	Recheck bool
-	// Deaths counts unasked ends within the crash window.
-	Deaths int
-	// RestartAt is when it may be started again after a crash; zero: now.
-	RestartAt time.Time
-	LastLog   []string // its last lines, once it has ended
+// Unmet is a dependency that is not there yet.
+type Unmet struct {
+	Service string // short name
+	Detail  string // what is missing, a clause
+	Failed  bool   // it will not come by itself
 }
 
 // Readiness is what probing has shown about a running container so far.
@@ -101,6 +73,7 @@ type Failure struct {
 
 // ImageState is how far the resolution of an image is.
 type ImageState struct {
+	Ref     string
 	Present *docker.Image
 	Pulling bool
 	// Failure is set when the pull of this attempt failed for good.
@@ -138,6 +111,8 @@ type Timing struct {
 	// DrainSlack is added to a drain timeout before the data plane's own end
 	// of a drain is no longer waited for.
 	DrainSlack time.Duration
+	// InitTimeout is how long one init may run.
+	InitTimeout time.Duration
 	// StopGrace is the grace of containers whose service says nothing.
 	StopGrace time.Duration
 	// CutoverTimeout is how long the data plane may take to take new routes
@@ -154,46 +129,16 @@ func DefaultTiming() Timing {
 		CrashLimit:     3,
 		CrashWindow:    time.Minute,
 		DrainSlack:     5 * time.Second,
+		InitTimeout:    10 * time.Minute,
 		StopGrace:      spec.DefaultStopGrace,
 		CutoverTimeout: 2 * time.Minute,
 		Recheck:        10 * time.Second,
 	}
 }
 
-// matches reports whether the group runs exactly what the release says.
-func (g *Group) matches(r *store.Release) bool {
-	if r == nil || g.Key != ReleaseKey(r.Service, releaseContainer(r, 0)) || g.SpecHash != r.SpecHash {
-		return false
-	}
-	img := g.Main().ImageID
-	return img == "" || r.ImageID == "" || img == r.ImageID
-}
-
-// group finds the group of that release and replica.
-func (w *World) group(r *store.Release, replica int) *Group {
-	for i := range w.Groups {
-		if g := &w.Groups[i]; g.Replica == replica && g.matches(r) {
-			return g
-		}
-	}
-	return nil
-}
-
 // sameContent reports whether two releases run the same containers.
 func sameContent(a, b *store.Release) bool {
 	return a != nil && b != nil && a.SpecHash == b.SpecHash && releaseContainer(a, 0) == releaseContainer(b, 0)
-}
-
-// nameHeld reports whether a container of ours has that name.
-func (w *World) nameHeld(name string) bool {
-	for i := range w.Groups {
-		for j := range w.Groups[i].Members {
-			if w.Groups[i].Members[j].Name == name {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // target finds a container among those that take traffic.

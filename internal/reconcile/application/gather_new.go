@@ -1,0 +1,129 @@
+package application
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/spec"
+	"github.com/berth-cloud/berth/internal/store"
+)
+
+// gatherNew looks at what a new release is made of: the images of its members,
+// and the newest versions of the values that it names.
+func (c *Controller) gatherNew(ctx context.Context, w *World) error {
+	for _, m := range w.Desired.Spec.Members() {
+		ref := m.Image
+		if m.Role == spec.RoleMain {
+			ref = w.Desired.Image
+		}
+		img, err := c.imageState(ctx, w, ref)
+		if err != nil {
+			return err
+		}
+		w.Images = append(w.Images, img)
+	}
+	refs := w.Desired.Spec.SecretRefs()
+	if len(refs) == 0 {
+		return nil
+	}
+	w.Secrets = map[string]int64{}
+	for _, ref := range refs {
+		version, err := c.secrets.SecretVersion(ctx, ref.Key)
+		if err != nil {
+			return fmt.Errorf("look for secret %s: %w", ref.Key, err)
+		}
+		w.Secrets[ref.Key] = version
+	}
+	return nil
+}
+
+func (c *Controller) imageState(ctx context.Context, w *World, ref string) (ImageState, error) {
+	img, err := c.rt.Image(ctx, ref)
+	switch {
+	case err == nil:
+		return ImageState{Ref: ref, Present: img}, nil
+	case docker.IsImageNotFound(err):
+		state := c.puller.State(c.service, w.Desired.AttemptID, ref)
+		state.Ref = ref
+		return state, nil
+	}
+	return ImageState{}, fmt.Errorf("look for image %s on the engine: %w", ref, err)
+}
+
+// gatherDependencies looks for what a release that is about to start depends on.
+func (c *Controller) gatherDependencies(ctx context.Context, w *World) error {
+	if len(w.Desired.Spec.DependsOn) == 0 {
+		return nil
+	}
+	defer func() { c.memory.noteWaiting(c.service, len(w.Dependencies) > 0) }()
+	if w.Release == nil || w.Attempt == nil || w.Attempt.State.Final() || w.Active != nil && w.Active.ReleaseID == w.Release.ID {
+		return nil
+	}
+	for _, d := range w.Release.Spec.DependsOn {
+		missing, failed, err := c.dependency(ctx, w.Desired.AppID, d)
+		if err != nil {
+			return err
+		}
+		if missing != "" {
+			w.Dependencies = append(w.Dependencies, Unmet{Service: d.Service, Detail: missing, Failed: failed})
+		}
+	}
+	return nil
+}
+
+// dependency says what a dependency lacks, or "".
+func (c *Controller) dependency(ctx context.Context, app string, d spec.Dependency) (missing string, failed bool, err error) {
+	full := app + "-" + d.Service
+	if d.Condition == spec.DependsStarted {
+		list, err := c.rt.List(ctx, c.labelsOf(full))
+		if err != nil {
+			return "", false, fmt.Errorf("list containers of %s: %w", full, err)
+		}
+		for i := range list {
+			if list[i].Running() {
+				return "", false, nil
+			}
+		}
+		return "no container of it runs yet", false, nil
+	}
+	desired, err := c.store.GetDesiredService(ctx, full)
+	switch {
+	case errors.Is(err, store.ErrServiceNotFound):
+		return "there is no such service", true, nil
+	case err != nil:
+		return "", false, storeError("read service "+full, err)
+	}
+	return c.dependencySettled(ctx, desired, d.Condition)
+}
+
+// dependencySettled asks how the newest change of a dependency went, and whether
+// it serves.
+func (c *Controller) dependencySettled(ctx context.Context, d *store.DesiredService, want spec.DependsStatus) (missing string, failed bool, err error) {
+	a, err := c.store.GetAttempt(ctx, d.AttemptID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return "", false, storeError(fmt.Sprintf("read attempt %d", d.AttemptID), err)
+	}
+	for _, part := range a.Services {
+		switch {
+		case part.Service != d.Name:
+		case part.State == store.AttemptFailed:
+			return fmt.Sprintf("its last change failed (%s)", part.Reason), true, nil
+		case !part.State.Final() && want == spec.DependsCompleted:
+			return "it has not run to its end yet", false, nil
+		case !part.State.Final():
+			return "it is not ready yet", false, nil
+		}
+	}
+	active, err := c.store.GetActiveRelease(ctx, d.Name)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return "it is not ready yet", false, nil
+	case err != nil:
+		return "", false, storeError("read the active release of "+d.Name, err)
+	case want == spec.DependsReady && len(active.Targets) == 0:
+		return "no replica of it serves", false, nil
+	}
+	return "", false, nil
+}

@@ -1,0 +1,175 @@
+package application
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berth-cloud/berth/internal/spec"
+	"github.com/berth-cloud/berth/internal/store"
+)
+
+// rolls reports whether a change towards the release goes a few replicas at a
+// time. Where a replica needs what its predecessor holds, nothing else can.
+func (p *planner) rolls(goal *store.Release) bool {
+	return p.w.Desired.Spec.Strategy == spec.Rolling || goal.Spec.ReplicaExclusive()
+}
+
+// mixed reports whether traffic goes to replicas of other releases too.
+func (p *planner) mixed(r *store.Release) bool {
+	return slices.ContainsFunc(p.w.Groups, func(g Group) bool { return p.w.target(g.Name) != nil && !g.matches(r) })
+}
+
+// rollOver replaces what serves by the goal's replicas, within the bounds of
+// surge and unavailability. How far it is shows in the containers and in the
+// active row, whose targets are of both releases meanwhile; so it goes on after
+// a restart, turns round when it fails, and can be overtaken by another change.
+func (p *planner) rollOver(goal *store.Release) int {
+	w := p.w
+	want := p.replicas(goal)
+	surge, unavailable := goal.Spec.RollingBounds(want)
+	fresh, waiting, ok := p.rollFresh(goal, want)
+	old := p.oldGroups(goal)
+	if !ok {
+		p.keepAll(old)
+		return 0
+	}
+	kept := p.rollOld(old, want-unavailable-len(fresh))
+	if len(fresh) == want {
+		if !p.isActive(goal) {
+			p.cutOver(goal, sortTargets(fresh))
+			return 0
+		}
+		kept = nil // traffic is back on the release that serves
+	}
+	p.rollBring(goal, old, want+surge)
+	row := *w.Active
+	row.Targets, row.Replicas = sortTargets(append(slices.Clone(fresh), kept...)), want
+	p.setActive(row, "replica by replica")
+	if !p.isActive(goal) {
+		p.progress(ReasonRollingOut, waitingFor(waiting))
+	}
+	return len(fresh)
+}
+
+// rollFresh takes the next steps of the goal's groups that stand and returns
+// those that can take traffic. ok is false once the attempt has failed by one.
+func (p *planner) rollFresh(goal *store.Release, want int) (ready []store.ActiveTarget, waiting string, ok bool) {
+	for i := range want {
+		g := p.w.group(goal, i)
+		switch {
+		case g == nil:
+		case p.isActive(goal):
+			p.wanted[g] = true
+			if p.sustain(goal, g) == standsFull {
+				ready = append(ready, targetOf(goal, g))
+			}
+		case p.blocked(goal, i):
+			p.wanted[g] = true
+			p.recheck()
+		default:
+			up, why, fine := p.advance(goal, g)
+			if !fine {
+				return nil, "", false
+			}
+			if up {
+				p.handRestartsToEngine(g)
+				ready = append(ready, targetOf(goal, g))
+			}
+			waiting = cmp.Or(waiting, why)
+		}
+	}
+	return ready, waiting, true
+}
+
+// oldGroups are those that take traffic, or belong to what does, and are not of
+// the goal; the first to go are last.
+func (p *planner) oldGroups(goal *store.Release) []*Group {
+	var old []*Group
+	for i := range p.w.Groups {
+		g := &p.w.Groups[i]
+		if !g.matches(goal) && (p.w.target(g.Name) != nil || g.matches(p.w.ActiveRelease)) {
+			old = append(old, g)
+		}
+	}
+	slices.SortStableFunc(old, func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(rank(p.serves(a)), rank(p.serves(b))), cmp.Compare(a.Replica, b.Replica))
+	})
+	return old
+}
+
+func rank(serves bool) int {
+	if serves {
+		return 0
+	}
+	return 1
+}
+
+// rollOld keeps as many of the old groups as are needed and returns those that
+// take traffic; the others are let go. One that cannot serve is kept, and kept
+// running, only while too few others can.
+func (p *planner) rollOld(old []*Group, need int) []store.ActiveTarget {
+	var kept []store.ActiveTarget
+	for _, g := range old {
+		if len(kept) >= need {
+			break
+		}
+		p.wanted[g] = true
+		serves := p.serves(g)
+		if r := p.w.ActiveRelease; g.matches(r) {
+			// One that takes traffic already keeps it while anything beside its
+			// main container is down: what replaces it is on its way.
+			serves = p.sustain(r, g) != standsDown
+		}
+		if serves {
+			kept = append(kept, p.targetAgain(g))
+		}
+	}
+	return kept
+}
+
+// targetAgain is the group as it takes traffic, or as it does again.
+func (p *planner) targetAgain(g *Group) store.ActiveTarget {
+	if t := p.w.target(g.Name); t != nil {
+		return *t
+	}
+	return targetOf(p.w.ActiveRelease, g)
+}
+
+// keepAll spares groups from being retired in a pass that decides nothing.
+func (p *planner) keepAll(groups []*Group) {
+	for _, g := range groups {
+		p.wanted[g] = true
+	}
+}
+
+// rollBring makes the next replicas of the goal as far as there is room beside
+// what stands.
+func (p *planner) rollBring(goal *store.Release, old []*Group, room int) {
+	for _, g := range old {
+		if g.Running() {
+			room--
+		}
+	}
+	want := p.replicas(goal)
+	var missing []int
+	for i := range want {
+		if p.w.group(goal, i) == nil {
+			missing = append(missing, i)
+		} else {
+			room--
+		}
+	}
+	if goal.Spec.ReplicaExclusive() {
+		slices.Reverse(missing) // the last one first, as it is let go first
+	}
+	for _, i := range missing {
+		if room <= 0 {
+			return
+		}
+		if p.blocked(goal, i) {
+			continue
+		}
+		room--
+		p.bring(goal, i, false)
+	}
+}
