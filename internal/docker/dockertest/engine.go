@@ -19,7 +19,8 @@ type Engine struct {
 	seed  string
 	seq   uint64
 	down  bool
-	epoch int // grows when streams break
+	epoch int           // grows when streams break
+	broke chan struct{} // closed when they do
 
 	images  map[string]*image // by id
 	refs    map[string]*image // by normalised reference
@@ -79,6 +80,7 @@ func New(clock *Clock, opts ...Option) *Engine {
 		ports:       newPortTable(),
 		byAddr:      map[netip.Addr]*container{},
 		subs:        map[*subscription]struct{}{},
+		broke:       make(chan struct{}),
 		history:     newHistory(),
 	}
 	for _, o := range opts {

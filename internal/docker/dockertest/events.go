@@ -112,9 +112,12 @@ func (e *Engine) emit(c *container, action docker.EventAction) {
 	}
 }
 
-// breakStreams ends every subscription and every followed log.
+// breakStreams ends every subscription, every followed log and the attachment
+// to every command.
 func (e *Engine) breakStreams() {
 	e.epoch++
+	close(e.broke)
+	e.broke = make(chan struct{})
 	e.clock.changed = true
 	for s := range e.subs {
 		s.broken = true

@@ -21,7 +21,7 @@ type ExecRun struct {
 	WorkingDir string
 	TTY        bool
 	// Stdin is at its end when the caller gave none. A Read fails once the
-	// call's context is done or the container ended.
+	// call's context is done, the container ended or the engine is down.
 	Stdin io.Reader
 	// Stdout and Stderr are the caller's writers, for a program that answers
 	// while it reads; with a TTY they are one. A scripted outcome needs neither.
@@ -89,10 +89,12 @@ func (e *Engine) running(ref string) (*container, error) {
 }
 
 func (e *Engine) exec(ctx context.Context, c *container, spec docker.ExecSpec) (int, error) {
-	program, number := c.process.Exec, c.runs
-	notFound := fmt.Errorf("execute %s in container %q: %w", spec.Command[0], c.spec.Name, docker.ErrExecNotFound)
+	program, number, epoch := c.process.Exec, c.runs, e.epoch
+	fail := func(err error) (int, error) {
+		return 0, fmt.Errorf("execute %s in container %q: %w", spec.Command[0], c.spec.Name, err)
+	}
 	if program == nil {
-		return 0, notFound
+		return fail(docker.ErrExecNotFound)
 	}
 	run, leave := e.execRun(ctx, c, spec)
 	var out ExecOutcome
@@ -100,21 +102,24 @@ func (e *Engine) exec(ctx context.Context, c *container, spec docker.ExecSpec) (
 		defer leave()
 		out = program(run)
 	})
-	if err := ctx.Err(); err != nil {
-		return 0, fmt.Errorf("execute %s in container %q: %w", spec.Command[0], c.spec.Name, err)
-	}
 	if out.NotFound {
-		return 0, notFound
+		return fail(docker.ErrExecNotFound)
 	}
 	ended := func() bool { return c.runs != number || !c.active() }
-	if err := e.clock.await(ctx, e.now().Add(max(out.Takes, 0)), ended); err != nil {
-		return 0, fmt.Errorf("execute %s in container %q: %w", spec.Command[0], c.spec.Name, err)
+	broken := func() bool { return e.epoch != epoch }
+	err := ctx.Err()
+	if err == nil {
+		err = e.clock.await(ctx, e.now().Add(max(out.Takes, 0)), func() bool { return ended() || broken() })
 	}
-	if ended() {
+	switch {
+	case err != nil:
+		return fail(err)
+	case broken():
+		return fail(fmt.Errorf("the attachment broke: %w", docker.ErrUnavailable))
+	case ended():
 		out = ExecOutcome{Code: codeKilled}
 	}
 	e.recordExec(c, spec.Command, out.Code)
-	var err error
 	e.clock.outside(func() {
 		_, err = io.WriteString(run.Stdout, out.Stdout)
 		if err == nil {
@@ -122,7 +127,7 @@ func (e *Engine) exec(ctx context.Context, c *container, spec docker.ExecSpec) (
 		}
 	})
 	if err != nil {
-		return 0, fmt.Errorf("execute %s in container %q: writing its output: %w", spec.Command[0], c.spec.Name, err)
+		return fail(fmt.Errorf("writing its output: %w", err))
 	}
 	return out.Code, nil
 }
@@ -158,7 +163,7 @@ func (e *Engine) execRun(ctx context.Context, c *container, spec docker.ExecSpec
 	if spec.Stdin == nil {
 		return r, func() {}
 	}
-	in := newInput(ctx, c.gone, spec.Stdin)
+	in := newInput(ctx, c.gone, e.broke, spec.Stdin)
 	r.Stdin = in
 	return r, in.leave
 }
@@ -168,6 +173,17 @@ func writerOr(w io.Writer) io.Writer {
 		return io.Discard
 	}
 	return w
+}
+
+// PassesAfter is a script for Behaviour.Exec: every command fails with exit
+// code 1 until the process has an age, and succeeds from then on.
+func PassesAfter(age time.Duration) func(ExecRun) ExecOutcome {
+	return func(r ExecRun) ExecOutcome {
+		if r.Age < age {
+			return ExecOutcome{Code: 1, Stderr: "not yet\n"}
+		}
+		return ExecOutcome{}
+	}
 }
 
 // Execs is every command executed in a container, by name or id, oldest first,

@@ -11,6 +11,7 @@ import (
 type input struct {
 	ctx   context.Context
 	gone  <-chan struct{} // the container's process ended
+	broke <-chan struct{} // the engine dropped the caller
 	from  io.Reader
 	asks  chan int
 	gives chan given
@@ -25,8 +26,8 @@ type given struct {
 	err  error
 }
 
-func newInput(ctx context.Context, gone <-chan struct{}, from io.Reader) *input {
-	return &input{ctx: ctx, gone: gone, from: from, asks: make(chan int), gives: make(chan given), left: make(chan struct{})}
+func newInput(ctx context.Context, gone, broke <-chan struct{}, from io.Reader) *input {
+	return &input{ctx: ctx, gone: gone, broke: broke, from: from, asks: make(chan int), gives: make(chan given), left: make(chan struct{})}
 }
 
 // Read implements io.Reader. Nothing is read ahead of it.
@@ -42,6 +43,8 @@ func (i *input) Read(p []byte) (int, error) {
 		case <-i.ctx.Done():
 			i.err = i.ctx.Err()
 		case <-i.gone:
+			i.err = io.ErrClosedPipe
+		case <-i.broke:
 			i.err = io.ErrClosedPipe
 		}
 	}
@@ -60,6 +63,8 @@ func (i *input) take() {
 	case <-i.ctx.Done():
 		i.err = i.ctx.Err()
 	case <-i.gone:
+		i.err = io.ErrClosedPipe
+	case <-i.broke:
 		i.err = io.ErrClosedPipe
 	}
 }

@@ -39,14 +39,14 @@ type op struct {
 
 func drawOps(rt *rapid.T) []op {
 	return rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) op {
-		return op{rapid.IntRange(0, 9).Draw(rt, "kind"), rapid.IntRange(0, 5).Draw(rt, "name"), rapid.IntRange(0, 4).Draw(rt, "value")}
+		return op{rapid.IntRange(0, 12).Draw(rt, "kind"), rapid.IntRange(0, 5).Draw(rt, "name"), rapid.IntRange(0, 4).Draw(rt, "value")}
 	}), 1, 60).Draw(rt, "ops")
 }
 
 // play performs operations; calls may fail, which is part of the model.
 func play(w *world, ops []op) {
 	behaviours := []dockertest.Behaviour{
-		{Port: 80}, {Exit: &dockertest.Exit{After: time.Second, Code: 1}}, {IgnoreTerm: true},
+		{Port: 80, Exec: func(dockertest.ExecRun) dockertest.ExecOutcome { return dockertest.ExecOutcome{Takes: time.Second} }}, {Exit: &dockertest.Exit{After: time.Second, Code: 1}}, {IgnoreTerm: true},
 		{StopTime: 3 * time.Second}, {StartError: "no such file"},
 	}
 	for i, b := range behaviours {
@@ -78,6 +78,12 @@ func play(w *world, ops []op) {
 			w.Script(dockertest.Fault{Kind: kinds[o.value%4], Mutating: true, Nth: o.name})
 		case 9:
 			w.RestartEngine(o.value > 1)
+		case 10:
+			_ = w.Signal(w.ctx, name, []string{"KILL", "TERM", "HUP"}[o.value%3])
+		case 11:
+			_, _ = w.Exec(w.ctx, name, docker.ExecSpec{Command: []string{"check"}})
+		case 12:
+			_ = w.CopyInto(w.ctx, name, "/etc", []docker.File{{Path: "f"}})
 		}
 	}
 	w.ClearScript()

@@ -27,12 +27,13 @@ type Options struct {
 	// Host is "unix:///path", "/path" or "tcp://host:port" without TLS;
 	// DefaultHost when empty. With Dial set it only names the engine in errors.
 	Host string
-	// Dial opens a connection to the engine; nil dials Host.
+	// Dial opens a connection to the engine; nil dials Host. A connection
+	// without a CloseWrite method cannot carry the input of a command.
 	Dial func(ctx context.Context) (net.Conn, error)
 	// Logger receives the engine's warnings; nil discards them.
 	Logger *slog.Logger
-	// CallTimeout bounds every call but Pull, Logs and Events, which last as
-	// long as their context allows. A Stop gets its grace on top. 0 means
+	// CallTimeout bounds every call but Pull, Logs, Exec and Events, which last
+	// as long as their context allows. A Stop gets its grace on top. 0 means
 	// DefaultCallTimeout.
 	CallTimeout time.Duration
 }

@@ -100,7 +100,7 @@ func (x *execution) attend(ctx context.Context) error {
 	case out.failed() != nil:
 		return fmt.Errorf("%s: writing its output: %w", x.what, out.failed())
 	case ctx.Err() != nil:
-		return &failure{what: x.what, cause: ctx.Err(), hint: "the command may go on in the container"}
+		return x.abandoned(ctx)
 	case err != nil:
 		return x.c.failSlow(x.what, err)
 	}

@@ -14,12 +14,15 @@ import (
 
 // exitCode asks how the command ended. A command that closed its outputs and
 // goes on is waited for as long as any call is.
-func (x *execution) exitCode(ctx context.Context) (int, error) {
-	ctx, cancel := x.c.bound(ctx)
+func (x *execution) exitCode(caller context.Context) (int, error) {
+	ctx, cancel := x.c.bound(caller)
 	defer cancel()
 	for wait := firstLook; ; wait = min(2*wait, lastLook) {
 		res, err := x.c.cli.ExecInspect(ctx, x.id, client.ExecInspectOptions{})
-		if err != nil {
+		switch {
+		case caller.Err() != nil:
+			return 0, x.abandoned(caller)
+		case err != nil:
 			return 0, x.lost(ctx, err)
 		}
 		if !res.Running {
@@ -31,9 +34,17 @@ func (x *execution) exitCode(ctx context.Context) (int, error) {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
+			if caller.Err() != nil {
+				return 0, x.abandoned(caller)
+			}
 			return 0, &failure{what: x.what, cause: ctx.Err(), hint: "it closed its outputs and goes on"}
 		}
 	}
+}
+
+// abandoned is the failure of a caller that no longer waits.
+func (x *execution) abandoned(caller context.Context) error {
+	return &failure{what: x.what, cause: caller.Err(), hint: "the command may go on in the container"}
 }
 
 // refused reports whether a first output is the engine's own word: engines
