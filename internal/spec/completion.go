@@ -67,6 +67,6 @@ func (d *decoder) completionRules(s *serviceDraft) {
 		}
 	}
 	if s.Replicas > 1 {
-		d.refuseAt(s.path+".replicas", fmt.Sprintf("a service that runs to completion runs once, not %d times", s.Replicas), "write 1, or leave it out")
+		d.refuseAt(s.path+".replicas", fmt.Sprintf("%d replicas run at once, and %s", s.Replicas, s.Single()), "write 1, or leave it out")
 	}
 }

@@ -179,21 +179,25 @@ func (d *differ) members(path string, old, new []Member) {
 	}
 	for i := range old {
 		if !slices.ContainsFunc(new, func(m Member) bool { return m.Name == old[i].Name }) {
-			d.add(path+"["+old[i].Name+"]", old[i].Image, "", EffectRoll)
+			d.member(path, &old[i], &Member{Name: old[i].Name})
 		}
 	}
 	for i := range new {
-		at := path + "[" + new[i].Name + "]"
 		was := slices.IndexFunc(old, func(m Member) bool { return m.Name == new[i].Name })
 		if was < 0 {
-			d.add(at, "", new[i].Image, EffectRoll)
-			continue
+			d.member(path, &Member{Name: new[i].Name}, &new[i])
+		} else {
+			d.member(path, &old[was], &new[i])
 		}
-		at += "."
-		d.program(at, &old[was], &new[i])
-		d.probes(at, &old[was], &new[i])
-		d.surroundings(at, &old[was], &new[i])
-		d.labels(at, old[was].Labels, new[i].Labels)
-		d.words(at+"depends_on", old[was].DependsOn, new[i].DependsOn)
 	}
+}
+
+// member compares two members of one name; one that is not there says nothing.
+func (d *differ) member(path string, old, new *Member) {
+	at := path + "[" + new.Name + "]."
+	d.program(at, old, new)
+	d.probes(at, old, new)
+	d.surroundings(at, old, new)
+	d.labels(at, old.Labels, new.Labels)
+	d.words(at+"depends_on", old.DependsOn, new.DependsOn)
 }

@@ -287,9 +287,14 @@ func TestAFieldAtItsDefaultAddsNothingToTheCanonicalForm(t *testing.T) {
 		t.Errorf("a service that says nothing has the canonical form %q, want none", got)
 	}
 	s.Readiness = &Probe{Path: "/", Interval: 2 * time.Second, Timeout: 2 * time.Second, ExpectedStatus: "200-299"}
+	s.Liveness = &Probe{Path: "/live", Interval: 30 * time.Second, Timeout: 2 * time.Second, ExpectedStatus: "200-299", Failures: 3}
 	s.Volumes = []Volume{{Name: "data", Path: "/data"}}
 	s.Publish = []PublishedPort{{Port: 1, HostPort: 2}}
+	s.Inits = []Member{{Name: "a", Image: "a"}}
 	want := strings.Join([]string{
+		"inits=10:name=1:a,\n,",
+		"liveness=4:true,",
+		"liveness.path=5:/live,",
 		"publish=25:host_port=1:2,\nport=1:1,\n,",
 		"readiness.path=1:/,",
 		"volumes=27:name=4:data,\npath=5:/data,\n,",
@@ -377,6 +382,27 @@ func anyService(t *rapid.T, label string) *Service {
 	}
 	if yes("publish") {
 		s.Publish = []PublishedPort{{Port: 80, HostPort: 8080 + num("host port", 1), Public: yes("public")}}
+	}
+	s.User = few("user", "", "1000")
+	s.Hardened = yes("hardened")
+	s.MaxSurge = Amount(few("surge", "1", "2"))
+	s.Restart = Restart(few("restart", "", "no"))
+	if yes("liveness") {
+		s.Liveness = &Probe{Exec: []string{few("check", "a", "b")}, Interval: DefaultLivenessInterval, Timeout: DefaultProbeTimeout,
+			Failures: num("failures", 1) * DefaultLivenessFailures}
+	}
+	if yes("secret") {
+		s.Env = append(s.Env, EnvVar{Name: "S", Value: few("beside", "", "x"), Secret: SecretRef{Key: few("key", "shop/S", "shop/T"),
+			Optional: yes("optional"), Version: int64(num("version", 1))}})
+	}
+	for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"x", "y"}), 0, 2, rapid.ID[string]).Draw(t, label+".members") {
+		m := Member{Name: name, Image: "m:1", Port: num("member port", 1), Labels: map[string]string{"a": few("member label", "b", "c")}}
+		if yes("init or sidecar") {
+			s.Inits = append(s.Inits, m)
+		} else {
+			s.Sidecars = append(s.Sidecars, m)
+			s.DependsOn = []Dependency{{"db", DependsStatus(few("condition", "ready", "started"))}}
+		}
 	}
 	if yes("label") {
 		s.Labels = map[string]string{"team": few("team", "a", "b")}

@@ -172,6 +172,15 @@ func (v Volume) what() string {
 	return "the host's " + quote(v.HostPath)
 }
 
+// Single says why no more than one replica of the service may run at once, or ""
+// when several may.
+func (s *Service) Single() string {
+	if s.Completes() {
+		return "a service that runs to completion runs once"
+	}
+	return s.exclusiveBecause()
+}
+
 // exclusiveBecause says what makes a service exclusive; "" when nothing does.
 func (s *Service) exclusiveBecause() string {
 	var held []string
