@@ -39,7 +39,7 @@
 //     have ended. [Provision/RepeatedAfterFailure, Deploy/RepeatedAfterFailure,
 //     Deprovision/RepeatedAfterFailure]
 //  4. An unknown instance is ErrNotFound from every method but Deprovision, which
-//     succeeds; so does every method after Deprovision.
+//     succeeds; one that was deprovisioned is unknown.
 //     [Provision/NotFound, Deprovision/NotFound, Deprovision/AllMethodsAfter]
 //  5. What a provider cannot do is ErrNotSupported before anything has changed;
 //     nothing in a request is ignored. What it advertises works.
