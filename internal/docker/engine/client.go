@@ -42,6 +42,7 @@ type Options struct {
 type Client struct {
 	cli         *client.Client
 	transport   *http.Transport
+	dial        dialFunc
 	host        string
 	log         *slog.Logger
 	callTimeout time.Duration
@@ -71,7 +72,7 @@ func New(opts Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("docker engine at %s: %w", host, err)
 	}
-	c := &Client{cli: cli, transport: transport, host: host, log: opts.Logger, callTimeout: opts.CallTimeout}
+	c := &Client{cli: cli, transport: transport, dial: dial, host: host, log: opts.Logger, callTimeout: opts.CallTimeout}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	"github.com/berth-cloud/berth/internal/docker"
@@ -83,7 +84,7 @@ func (x *execution) attend(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, conn.Close)()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if x.spec.Stdin != nil {
 		input, err := feed(conn, x.spec.Stdin, x.spec.TTY)
 		if err != nil {
@@ -95,7 +96,7 @@ func (x *execution) attend(ctx context.Context) error {
 		defer x.followSize(ctx)()
 	}
 	out := newOutputs(x.spec, func(text string) bool { return x.refused(ctx, text) })
-	err = out.carry(conn.Reader)
+	err = out.carry(conn.out)
 	switch {
 	case out.failed() != nil:
 		return fmt.Errorf("%s: writing its output: %w", x.what, out.failed())
@@ -108,25 +109,19 @@ func (x *execution) attend(ctx context.Context) error {
 }
 
 // start has the engine start the command on a connection of its own.
-func (x *execution) start(ctx context.Context) (*client.HijackedResponse, error) {
+func (x *execution) start(ctx context.Context) (*attachment, error) {
 	ctx, opened, cancel := x.c.opening(ctx)
 	defer cancel()
-	opts := client.ExecAttachOptions{TTY: x.spec.TTY}
+	request := container.ExecStartRequest{Tty: x.spec.TTY}
 	if x.size != (docker.TermSize{}) {
-		opts.ConsoleSize = client.ConsoleSize{Height: uint(x.size.Height), Width: uint(x.size.Width)}
+		request.ConsoleSize = &[2]uint{uint(x.size.Height), uint(x.size.Width)}
 	}
-	res, err := x.c.cli.ExecAttach(ctx, x.id, opts)
+	conn, err := x.c.hijack(ctx, "/exec/"+x.id+"/start", request)
 	if err != nil {
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		}
-		if sentinel := notUpgraded(err); sentinel != nil {
-			return nil, &failure{what: x.what, sentinel: sentinel, cause: err}
-		}
 		return nil, x.c.failStream(ctx, x.what, err)
 	}
 	opened()
-	return &res.HijackedResponse, nil
+	return conn, nil
 }
 
 // followSize passes sizes of the terminal on until the returned func is called.

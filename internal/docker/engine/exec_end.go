@@ -105,25 +105,3 @@ func (x *execution) lost(ctx context.Context, cause error) error {
 	}
 	return f
 }
-
-// notUpgraded finds the sentinel for a refusal to start a command, of which
-// the library keeps the HTTP status alone.
-func notUpgraded(err error) error {
-	var status int
-	_, after, found := strings.Cut(err.Error(), "unable to upgrade to tcp, received ")
-	if !found {
-		return nil
-	}
-	if _, scanErr := fmt.Sscanf(after, "%d", &status); scanErr != nil {
-		return nil
-	}
-	switch {
-	case status == 404:
-		return docker.ErrNotFound
-	case status == 409:
-		return docker.ErrNotRunning
-	case status == 400:
-		return docker.ErrInvalid
-	}
-	return docker.ErrUnavailable
-}

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/moby/moby/api/pkg/stdcopy"
-	"github.com/moby/moby/client"
 
 	"github.com/berth-cloud/berth/internal/docker"
 )
@@ -103,8 +102,8 @@ type feeder struct {
 
 // feed begins to copy. Without a terminal the connection has to be able to end
 // in one direction alone, or the command would wait for more input for ever.
-func feed(conn *client.HijackedResponse, from io.Reader, tty bool) (*feeder, error) {
-	if _, ok := conn.Conn.(client.CloseWriter); !ok && !tty {
+func feed(conn *attachment, from io.Reader, tty bool) (*feeder, error) {
+	if _, ok := conn.Conn.(closeWriter); !ok && !tty {
 		return nil, errors.New("the connection to the engine cannot tell it that the input ended")
 	}
 	f := &feeder{done: make(chan struct{})}
@@ -115,7 +114,7 @@ func feed(conn *client.HijackedResponse, from io.Reader, tty bool) (*feeder, err
 	return f, nil
 }
 
-func (f *feeder) copy(conn *client.HijackedResponse, from io.Reader) {
+func (f *feeder) copy(conn *attachment, from io.Reader) {
 	buf := make([]byte, readBuffer)
 	for {
 		if !f.turn(true) {
@@ -126,12 +125,14 @@ func (f *feeder) copy(conn *client.HijackedResponse, from io.Reader) {
 			return
 		}
 		if n > 0 {
-			if _, err := conn.Conn.Write(buf[:n]); err != nil {
+			if _, err := conn.Write(buf[:n]); err != nil {
 				return // the command ended, which its outputs tell
 			}
 		}
 		if err != nil {
-			_ = conn.CloseWrite()
+			if half, ok := conn.Conn.(closeWriter); ok {
+				_ = half.CloseWrite()
+			}
 			return
 		}
 	}
@@ -146,7 +147,7 @@ func (f *feeder) turn(reading bool) bool {
 }
 
 // leave ends the copying. Only a Read of the caller's is not waited for.
-func (f *feeder) leave(conn *client.HijackedResponse) {
+func (f *feeder) leave(conn *attachment) {
 	conn.Close()
 	f.mu.Lock()
 	f.left = true
