@@ -1,5 +1,6 @@
 // Package probe asks a container once, from outside, whether it serves: by an
-// HTTP request or by connecting to a port.
+// HTTP request, by the gRPC health protocol or by connecting to a port. Commands
+// that probe from inside run through the engine, not here.
 //
 // The application controller calls [Run] for every candidate that is due and
 // shows [Result.Explain] when the answer is no. A probe dials one address only,

@@ -25,10 +25,13 @@ func (l Limits) Run(ctx context.Context, d Dialer, s Spec) Result {
 	case HTTP:
 		r.Expected = s.Expected
 		l.runHTTP(within, d, s, &r)
+	case GRPC:
+		r.Service = s.Service
+		l.runGRPC(within, d, s, &r)
 	case TCP:
 		runTCP(within, d, s, &r)
 	default:
-		r.Err = fmt.Errorf("%q is no kind of probe; there are %s and %s", s.Kind, HTTP, TCP)
+		r.Err = fmt.Errorf("%q is no kind of probe; there are %s, %s and %s", s.Kind, HTTP, GRPC, TCP)
 	}
 	r.Latency = time.Since(began)
 	r.cut = r.Err != nil && ctx.Err() != nil

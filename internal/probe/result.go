@@ -25,7 +25,10 @@ type Result struct {
 	Status    int    // of an HTTP answer, 0 without one
 	Expected  Ranges // statuses that would have passed
 	Redirect  string // where the answer leads, if the probe did not follow
-	Body      string // the beginning of an answer that did not pass
+	Body      string // the beginning of an answer that did not pass, or what a gRPC call that failed said
+	Service   string // whose health was asked for by gRPC; "" is the server
+	Health    string // of a gRPC answer: "SERVING", "NOT_SERVING" …; "" without one
+	GRPCCode  int    // status of the gRPC call; 0 when it was answered, or did not come that far
 	Err       error  // why there is no answer
 	Timeout   time.Duration
 	Latency   time.Duration
@@ -46,10 +49,12 @@ func (r Result) Explain() string {
 	switch {
 	case r.OK && r.Kind == TCP:
 		return fmt.Sprintf("%s took a connection in %s", name, r.took())
-	case r.OK:
+	case r.OK && r.Kind == HTTP:
 		return fmt.Sprintf("GET %s answered %d in %s", name, r.Status, r.took())
 	case r.Err != nil:
 		return name + " " + r.failure()
+	case r.Kind == GRPC:
+		return r.explainGRPC(name)
 	case r.redirected > 0:
 		return fmt.Sprintf("GET %s answered with more than %d redirects, the last one to %s", name, r.redirected, r.Redirect)
 	case r.Redirect != "":
@@ -94,10 +99,21 @@ func (r Result) failure() string {
 		return fmt.Sprintf("showed a certificate that cannot be trusted: %v", err)
 	case closedByPeer(err):
 		return "closed the connection without an answer"
+	case r.Kind == GRPC && notHTTP2(err):
+		return "took the connection, but does not speak HTTP/2" + r.withoutTLS() + ", as gRPC does"
+	case errors.Is(err, errNotGRPC):
+		return fmt.Sprintf("answered, but not with gRPC: %s", strings.TrimPrefix(err.Error(), errNotGRPC.Error()+": "))
 	case strings.Contains(err.Error(), "malformed HTTP"):
 		return fmt.Sprintf("answered, but not with HTTP: %v", err)
 	}
 	return fmt.Sprintf("could not be asked: %v", withoutAddress(r.Err))
+}
+
+func (r Result) withoutTLS() string {
+	if strings.HasPrefix(r.Target, "grpcs:") {
+		return ""
+	}
+	return " without TLS"
 }
 
 func timedOut(err error) bool {

@@ -24,11 +24,12 @@ type Kind string
 // The kinds.
 const (
 	HTTP Kind = "http" // a GET request whose status decides
+	GRPC Kind = "grpc" // a call of grpc.health.v1 whose answer decides, over HTTP/2, without TLS unless Scheme is https
 	TCP  Kind = "tcp"  // a connection that is taken
 )
 
-// Spec is one probe. The fields after Address, Timeout aside, are those of HTTP
-// probes.
+// Spec is one probe. Path and Expected are those of HTTP probes, Service is that
+// of gRPC probes; Scheme, Host and SkipVerify are for both.
 type Spec struct {
 	Kind     Kind
 	Address  string        // host:port to dial
@@ -37,6 +38,7 @@ type Spec struct {
 	Path     string        // with the query if any; "" is "/"
 	Host     string        // Host header, and server name for TLS; "" is the address
 	Expected Ranges        // statuses that pass; empty is 200-299
+	Service  string        // whose health is asked for; "" is the server as a whole
 	// SkipVerify accepts any certificate. Inside one machine a service's own
 	// certificate proves nothing more than its address does.
 	SkipVerify bool
@@ -65,8 +67,13 @@ func (s Spec) path() string {
 
 // target names what is asked, with the address that is dialled.
 func (s Spec) target() string {
-	if s.Kind == TCP {
+	switch {
+	case s.Kind == TCP:
 		return "tcp://" + s.Address
+	case s.Kind == GRPC && s.scheme() == "https":
+		return "grpcs://" + s.Address
+	case s.Kind == GRPC:
+		return "grpc://" + s.Address
 	}
 	return s.scheme() + "://" + s.Address + s.path()
 }
