@@ -31,9 +31,10 @@ func main() {
 			}
 			return width
 		},
-		NoColor: os.Getenv("NO_COLOR") != "",
-		Socket:  os.Getenv("BERTH_SOCKET"),
-		Version: buildVersion(),
+		Terminal: terminal{os.Stdin, os.Stdout},
+		NoColor:  os.Getenv("NO_COLOR") != "",
+		Socket:   os.Getenv("BERTH_SOCKET"),
+		Version:  buildVersion(),
 	}))
 }
 

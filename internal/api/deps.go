@@ -9,6 +9,7 @@ import (
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 	"github.com/berth-cloud/berth/internal/wire"
+	"github.com/berth-cloud/berth/secrets"
 )
 
 // Store is what the API needs of the control plane's memory.
@@ -45,6 +46,10 @@ type Deps struct {
 	Store Store
 	// Logs reads logs; nil refuses requests for them.
 	Logs LogSource
+	// Engine is asked for containers; nil refuses requests that need it.
+	Engine Engine
+	// Secrets keeps values of the tenant [Tenant]; nil refuses requests for them.
+	Secrets secrets.Vault
 	// Doctor looks at the daemon and the machine, within the context's deadline.
 	Doctor func(ctx context.Context) []wire.Check
 	// Wake is told the full names of services whose desired state a request
@@ -73,6 +78,8 @@ type Deps struct {
 	Heartbeat time.Duration
 	// MaxStreams bounds event streams open at once; 0 means 128.
 	MaxStreams int
+	// MaxExecs bounds commands that run in containers at once; 0 means 32.
+	MaxExecs int
 }
 
 func (d Deps) withDefaults() Deps {
@@ -104,6 +111,9 @@ func (d Deps) withDefaults() Deps {
 	}
 	if d.MaxStreams <= 0 {
 		d.MaxStreams = 128
+	}
+	if d.MaxExecs <= 0 {
+		d.MaxExecs = 32
 	}
 	return d
 }

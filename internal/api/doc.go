@@ -6,7 +6,12 @@
 // what the store holds and written as one attempt; the controllers carry it
 // out. Whoever wants to see that follows the attempt's event stream.
 //
+// Two kinds of request look at the engine: those for the containers there are,
+// and the one that runs a command in a container, which is a WebSocket for as long
+// as the command runs.
+//
 // What must never happen here: a call to an engine or a registry inside a
-// request that changes something, a wait for a deploy, a route without a rule,
-// a failure that is not a problem document.
+// request that changes an app, a wait for a deploy, a route without a rule,
+// a failure that is not a problem document, the value of a secret in an answer,
+// an error or a log.
 package api

@@ -115,6 +115,53 @@ func (s *Server) newPlanned(st *appState, kind store.AttemptKind) *planned {
 	}
 }
 
+// newPartial begins a plan that concerns some services of an app: it depends on
+// the generations of those alone.
+func (s *Server) newPartial(st *appState, kind store.AttemptKind) *planned {
+	p := s.newPlanned(st, kind)
+	p.change.Expect = map[string]int64{}
+	p.plan.Base = wire.Base{}
+	return p
+}
+
+// expect makes the plan depend on a service as it is now.
+func (p *planned) expect(current serviceState) {
+	p.change.Expect[current.desired.Name] = current.desired.Generation
+	p.plan.Base[current.desired.Name] = current.desired.Generation
+}
+
+// lightly settles whether a change that needs no new containers can do without:
+// not while an earlier one, which did need some, has not come up. It would be
+// forgotten, since what serves would be taken for what is wanted.
+func (p *planned) lightly(step *wire.ServicePlan, current serviceState, wanted *spec.Service) {
+	if step.Action != wire.ActionScale && step.Action != wire.ActionRoute {
+		return
+	}
+	switch {
+	case current.failed():
+		step.Notices = append(step.Notices, "its last change failed, and is tried again with this one")
+	case current.open() && !light(current.last):
+		step.Notices = append(step.Notices, fmt.Sprintf("attempt %d on it still goes on; this one takes its place", current.last.AttemptID))
+	default:
+		return
+	}
+	step.Action = wire.ActionUpdate
+	step.Interrupts = felt(current, wanted, true)
+}
+
+// felt says how users feel that new containers of a service take over. same is
+// for a change that the specs may not show, as where only the image is another.
+func felt(current serviceState, wanted *spec.Service, same bool) []wire.Interruption {
+	if current.active == nil {
+		return nil
+	}
+	all := interruptions(current.running(), wanted)
+	if len(all) == 0 && same {
+		all = handover(wanted)
+	}
+	return all
+}
+
 func (p *planned) step(service string, action wire.Action) wire.ServicePlan {
 	return wire.ServicePlan{Service: service, Name: spec.FullName(p.plan.App, service), Action: action}
 }
@@ -145,6 +192,7 @@ func (p *planned) update(current serviceState, wanted *spec.Service, refresh boo
 		step.Action = wire.ActionRetry
 		step.Notices = append(step.Notices, "the image is looked up again; if the tag has moved, it is rolled out")
 	}
+	p.lightly(&step, current, wanted)
 	if step.Action != wire.ActionUnchanged {
 		d := desired(p.plan.App, wanted, &current.desired)
 		if step.Action == wire.ActionUpdate || refresh {
@@ -158,11 +206,8 @@ func (p *planned) update(current serviceState, wanted *spec.Service, refresh boo
 			step.Notices = append(step.Notices, n)
 		}
 	}
-	if step.Action != wire.ActionUnchanged {
-		step.Interrupts = interruptions(current.running(), wanted)
-		if step.Action == wire.ActionRetry && current.active != nil && len(step.Interrupts) == 0 {
-			step.Interrupts = handover(wanted)
-		}
+	if step.Action != wire.ActionUnchanged && len(step.Interrupts) == 0 {
+		step.Interrupts = felt(current, wanted, step.Action == wire.ActionRetry)
 	}
 	p.plan.Services = append(p.plan.Services, step)
 }

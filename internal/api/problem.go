@@ -14,6 +14,7 @@ import (
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 	"github.com/berth-cloud/berth/internal/wire"
+	"github.com/berth-cloud/berth/secrets"
 )
 
 const problemJSON = "application/problem+json"
@@ -50,6 +51,16 @@ func busy(detail, hint string) *wire.Problem {
 		Type: wire.ProblemBusy, Title: "Not possible now", Status: http.StatusServiceUnavailable,
 		Detail: detail, Hint: hint,
 	}
+}
+
+func notRunning(detail, hint string) *wire.Problem {
+	return &wire.Problem{
+		Type: wire.ProblemNotRunning, Title: "Not running", Status: http.StatusConflict, Detail: detail, Hint: hint,
+	}
+}
+
+func noEngine() *wire.Problem {
+	return busy("this daemon has no container engine", "Start it with one.")
 }
 
 func noSuchApp(app string) *wire.Problem {
@@ -144,6 +155,12 @@ func (s *Server) asProblem(ctx context.Context, err error) *wire.Problem {
 		s.log.WarnContext(ctx, "the container engine does not answer", "error", err)
 		return busy("the container engine does not answer", "Apps go on serving meanwhile. `berth doctor` says more.")
 	}
+	for _, unfit := range []error{secrets.ErrKeyLost, secrets.ErrKeyFile, secrets.ErrSealed, secrets.ErrTampered} {
+		if errors.Is(err, unfit) {
+			s.log.ErrorContext(ctx, "the secrets cannot be opened", "error", err)
+			return busy("the secrets cannot be opened: "+unfit.Error(), "`berth doctor` says what to do. What runs keeps its values.")
+		}
+	}
 	if errors.Is(err, store.ErrNoSpace) {
 		s.log.ErrorContext(ctx, "the disk of the store is full", "error", err)
 		return busy("the disk that holds the daemon's store is full; nothing was changed",
@@ -185,7 +202,7 @@ func unify(_ huma.Context, _ string, v any) (any, error) {
 	}
 	switch {
 	case m.Status == http.StatusRequestEntityTooLarge:
-		p.Type, p.Title, p.Hint = wire.ProblemTooLarge, "Request too large", "An app file has at most 1 MiB."
+		p.Type, p.Title, p.Hint = wire.ProblemTooLarge, "Request too large", "An app file has at most 1 MiB, and so has a secret."
 	case m.Status >= http.StatusInternalServerError:
 		p.Type, p.Title, p.Hint = wire.ProblemInternal, "Internal error", "The log of berthd says more."
 	}

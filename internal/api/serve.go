@@ -48,10 +48,23 @@ func Serve(ctx context.Context, l net.Listener, s *Server) error {
 	if err := server.Shutdown(closing); err != nil {
 		_ = server.Close()
 	}
+	s.awaitExecs(closing)
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve the API on %s: %w", l.Addr(), err)
 	}
 	return nil
+}
+
+// awaitExecs waits until no command runs in a container any more, and lets none
+// begin. A shutdown of the server knows nothing of connections that were upgraded.
+func (s *Server) awaitExecs(ctx context.Context) {
+	for range cap(s.execs) {
+		select {
+		case s.execs <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Run wakes the streams when the store changes and ends them all when ctx is

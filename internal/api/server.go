@@ -30,6 +30,7 @@ type Server struct {
 	routes  []route
 	hub     *hub
 	streams chan struct{} // one token for each open stream
+	execs   chan struct{} // one token for each command in a container
 	closing chan struct{} // closed when streams must end
 }
 
@@ -47,6 +48,7 @@ func New(deps Deps) (*Server, error) {
 		started: deps.Now(),
 		hub:     newHub(),
 		streams: make(chan struct{}, deps.MaxStreams),
+		execs:   make(chan struct{}, deps.MaxExecs),
 		closing: make(chan struct{}),
 	}
 	var err error
@@ -60,7 +62,12 @@ func New(deps Deps) (*Server, error) {
 var allRoutes = []func(*Server, *registrar){
 	(*Server).registerApply,
 	(*Server).registerRollback,
+	(*Server).registerRestart,
+	(*Server).registerScale,
 	(*Server).registerApps,
+	(*Server).registerContainers,
+	(*Server).registerExec,
+	(*Server).registerSecrets,
 	(*Server).registerAttempts,
 	(*Server).registerLogs,
 	(*Server).registerInfo,

@@ -10,6 +10,7 @@ import (
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
+	"github.com/berth-cloud/berth/internal/wire"
 )
 
 // appState is what the store holds about one app, read for one request. The
@@ -67,6 +68,15 @@ func (s *Server) readApp(ctx context.Context, name string) (*appState, error) {
 	return st, nil
 }
 
+// mustReadApp is readApp of an app that has to exist.
+func (s *Server) mustReadApp(ctx context.Context, name string) (*appState, error) {
+	st, err := s.readApp(ctx, name)
+	if err == nil && st.app == nil {
+		err = noSuchApp(name)
+	}
+	return st, err
+}
+
 // readActive fills in what serves now.
 func (s *Server) readActive(ctx context.Context, svc *serviceState) error {
 	active, err := s.deps.Store.GetActiveRelease(ctx, svc.desired.Name)
@@ -111,6 +121,16 @@ func (st *appState) openAttempt() int64 {
 // failed reports whether the last change of the service failed.
 func (svc serviceState) failed() bool {
 	return svc.last != nil && svc.last.State == store.AttemptFailed
+}
+
+// open reports whether the last change of the service still goes on.
+func (svc serviceState) open() bool {
+	return svc.last != nil && !svc.last.State.Final()
+}
+
+// light reports whether a part of an attempt needs no new containers.
+func light(part *store.AttemptService) bool {
+	return part.Action == string(wire.ActionScale) || part.Action == string(wire.ActionRoute)
 }
 
 // running is the service as its users have it now: the containers of the

@@ -3,11 +3,15 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
+
+// anyNumber of arguments.
+const anyNumber = math.MaxInt
 
 // takes refuses fewer or more arguments than a command's use line names.
 func takes(least, most int) cobra.PositionalArgs {

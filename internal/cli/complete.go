@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,6 +62,48 @@ func (a *app) completeServices(cmd *cobra.Command, args []string, typed string) 
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeServicesOf offers apps, then services of the app that was named.
+func (a *app) completeServicesOf(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return a.completeApps(cmd, args, typed)
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
+	defer cancel()
+	c := a.client()
+	defer c.Close()
+	status, err := c.App(ctx, args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, s := range status.Services {
+		if !slices.Contains(args[1:], s.Service) {
+			names = append(names, s.Service)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeSecrets offers apps, then secrets of the app that was named.
+func (a *app) completeSecrets(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return a.completeApps(cmd, args, typed)
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
+	defer cancel()
+	c := a.client()
+	defer c.Close()
+	list, err := c.Secrets(ctx, args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, s := range list.Secrets {
+		names = append(names, s.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
 // completeReleases offers the releases of the service that was named, newest
 // first.
 func (a *app) completeReleases(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -91,4 +134,6 @@ var (
 	_ completion = (*app)(nil).completeApps
 	_ completion = (*app)(nil).completeServices
 	_ completion = (*app)(nil).completeReleases
+	_ completion = (*app)(nil).completeServicesOf
+	_ completion = (*app)(nil).completeSecrets
 )

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 	"time"
 )
@@ -11,6 +12,8 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	// StdinTTY and StdoutTTY say whether somebody is there to answer and read.
 	StdinTTY, StdoutTTY bool
+	// Terminal is the one that standard input is, nil where there is none.
+	Terminal Terminal
 	// Width is the terminal's width now, in columns; nil: 80.
 	Width func() int
 	// NoColor is set when NO_COLOR is, to anything.
@@ -19,6 +22,20 @@ type Env struct {
 	Socket  string
 	Version string
 	Now     func() time.Time
+}
+
+// Terminal is where somebody types.
+type Terminal interface {
+	// Raw makes every key arrive as it is pressed, and nothing appear but what is
+	// written, until restore.
+	Raw() (restore func(), err error)
+	// Size is in characters; zero where it is not known.
+	Size() (width, height uint16)
+	// Changes delivers a value after the size has changed, and is closed once ctx
+	// is done.
+	Changes(ctx context.Context) <-chan struct{}
+	// Hidden reads a line without showing it.
+	Hidden() ([]byte, error)
 }
 
 func (e Env) width() int {

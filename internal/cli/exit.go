@@ -34,7 +34,15 @@ const exitCodesHelp = `Every command ends with one of these codes:
   6    somebody else changed the app meanwhile, or a name or domain is taken;
        nothing changed
   7    the caller may not do that
-  130  interrupted with Ctrl-C; a deploy that was under way goes on`
+  130  interrupted with Ctrl-C; a deploy that was under way goes on
+
+"berth exec" passes the exit code of its command on. What goes wrong on our side has
+codes of its own there:
+
+  125  the command did not run: whatever the reason, the command line included
+  126  the program is in the container and cannot be run
+  127  the program is not in the container
+  130  interrupted with Ctrl-C`
 
 // failure is an error with an exit code and advice.
 type failure struct {
@@ -44,6 +52,8 @@ type failure struct {
 	err  error // cause, for errors.Is; may be nil
 	// quiet: everything was said already.
 	quiet bool
+	// passed: the code is that of a program that was run.
+	passed bool
 }
 
 func (f *failure) Error() string { return f.what }

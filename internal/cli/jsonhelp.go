@@ -5,12 +5,16 @@ as an RFC 9457 problem document on standard error. Fields are added over time,
 never taken away or given another meaning. The types are those of
 GET /openapi.json on the daemon's socket:
 
-  apply, rollback, delete   ChangeResult: the plan, and the attempt in its last
-                            state; no attempt when nothing was to change
+  apply, rollback, delete,  ChangeResult: the plan, and the attempt in its last
+  restart, scale            state; no attempt when nothing was to change
   status                    an object of daemon (Status) and apps (AppSummary)
   status APP                AppStatus; with -f the ChangeResult of the attempt that
                             was going on, if one was
   releases                  ReleaseList
+  ps                        ContainerList
+  secret set, delete        Secret; with --restart the ChangeResult of the restart
+  secret list               SecretList
+  exec                      what the command prints; an error as everywhere
   logs                      LogEntry, one a line
   doctor                    Doctor
   version                   an object of client and daemon (Version)`

@@ -33,11 +33,11 @@ func TestTheReferenceIsCurrent(t *testing.T) {
 
 func TestEveryCommandHasHelpAndAnExample(t *testing.T) {
 	a := &app{}
-	for _, cmd := range a.root().Commands() {
+	for _, cmd := range withSubcommands(a.root().Commands()) {
 		if cmd.Short == "" || cmd.Long == "" {
 			t.Errorf("%s does not say what it does", cmd.Name())
 		}
-		if cmd.Runnable() && cmd.Example == "" {
+		if cmd.Runnable() && cmd.Example == "" && !cmd.HasSubCommands() {
 			t.Errorf("%s has no example", cmd.Name())
 		}
 		for _, line := range strings.Split(cmd.Long+"\n"+cmd.Example, "\n") {
@@ -48,6 +48,15 @@ func TestEveryCommandHasHelpAndAnExample(t *testing.T) {
 	}
 }
 
+// withSubcommands puts what is below a command behind it.
+func withSubcommands(commands []*cobra.Command) []*cobra.Command {
+	var out []*cobra.Command
+	for _, cmd := range commands {
+		out = append(append(out, cmd), withSubcommands(cmd.Commands())...)
+	}
+	return out
+}
+
 // reference is the page, made from the commands themselves.
 func reference() []byte {
 	a := &app{}
@@ -56,12 +65,15 @@ func reference() []byte {
 	fmt.Fprintf(&b, "# berth: the command line\n\nMade from the commands by `UPDATE=1 go test ./internal/cli -run Reference`.\n\n%s\n\n```\n%s\n```\n\n", root.Long, root.Example)
 	fmt.Fprintf(&b, "Options of every command:\n\n%s\n", flagTable(root.PersistentFlags()))
 	var topics []*cobra.Command
-	for _, cmd := range root.Commands() {
+	for _, cmd := range withSubcommands(root.Commands()) {
 		if !cmd.Runnable() {
 			topics = append(topics, cmd)
 			continue
 		}
-		fmt.Fprintf(&b, "## berth %s\n\n%s.\n\n%s\n\n```\n%s\n```\n\n", cmd.Use, cmd.Short, cmd.Long, cmd.Example)
+		fmt.Fprintf(&b, "## %s %s\n\n%s.\n\n%s\n\n", cmd.Parent().CommandPath(), cmd.Use, cmd.Short, cmd.Long)
+		if cmd.Example != "" {
+			fmt.Fprintf(&b, "```\n%s\n```\n\n", cmd.Example)
+		}
 		if cmd.LocalFlags().HasFlags() {
 			fmt.Fprintf(&b, "%s\n", flagTable(cmd.LocalFlags()))
 		}

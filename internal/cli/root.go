@@ -43,6 +43,9 @@ func Run(ctx context.Context, args []string, env Env) int {
 	if err != nil {
 		a.report(err)
 	}
+	if _, own := cmd.Annotations[ownFailures]; own {
+		return execCode(err)
+	}
 	return exitCode(err)
 }
 
@@ -81,7 +84,8 @@ Write an app.yaml, run "berth apply", and look at it with "berth status".`,
 	flags.StringVarP(&a.format, "output", "o", "text", "how to print: text, or json (see berth help json)")
 	flags.Lookup("socket").DefValue = client.DefaultSocket
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
-	root.AddCommand(a.applyCmd(), a.statusCmd(), a.logsCmd(), a.releasesCmd(), a.rollbackCmd(), a.deleteCmd(), a.doctorCmd(), a.versionCmd(), completionCmd())
+	root.AddCommand(a.applyCmd(), a.statusCmd(), a.psCmd(), a.logsCmd(), a.execCmd(), a.restartCmd(), a.scaleCmd(),
+		a.releasesCmd(), a.rollbackCmd(), a.secretCmd(), a.deleteCmd(), a.doctorCmd(), a.versionCmd(), completionCmd())
 	root.AddCommand(
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
 		&cobra.Command{Use: "json", Short: "What -o json prints", Long: jsonHelp},

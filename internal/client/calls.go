@@ -27,6 +27,16 @@ func (c *Client) App(ctx context.Context, app string) (wire.AppStatus, error) {
 	return out, c.call(ctx, http.MethodGet, "/v1/apps/"+url.PathEscape(app), nil, nil, &out)
 }
 
+// Containers lists the containers of an app, or of all apps for "".
+func (c *Client) Containers(ctx context.Context, app string) (wire.ContainerList, error) {
+	var out wire.ContainerList
+	path := "/v1/containers"
+	if app != "" {
+		path = "/v1/apps/" + url.PathEscape(app) + "/containers"
+	}
+	return out, c.call(ctx, http.MethodGet, path, nil, nil, &out)
+}
+
 // Releases is the history of a service, newest first.
 func (c *Client) Releases(ctx context.Context, app, service string) (wire.ReleaseList, error) {
 	var out wire.ReleaseList
@@ -39,6 +49,19 @@ func (c *Client) Releases(ctx context.Context, app, service string) (wire.Releas
 func (c *Client) Rollback(ctx context.Context, app string, req wire.RollbackRequest) (wire.ChangeResult, error) {
 	var out wire.ChangeResult
 	return out, c.call(ctx, http.MethodPost, "/v1/apps/"+url.PathEscape(app)+"/rollback", nil, req, &out)
+}
+
+// Restart plans that containers of services be replaced and, unless it is a dry
+// run, starts it.
+func (c *Client) Restart(ctx context.Context, app string, req wire.RestartRequest) (wire.ChangeResult, error) {
+	var out wire.ChangeResult
+	return out, c.call(ctx, http.MethodPost, "/v1/apps/"+url.PathEscape(app)+"/restart", nil, req, &out)
+}
+
+// Scale plans other numbers of replicas and, unless it is a dry run, starts it.
+func (c *Client) Scale(ctx context.Context, app string, req wire.ScaleRequest) (wire.ChangeResult, error) {
+	var out wire.ChangeResult
+	return out, c.call(ctx, http.MethodPost, "/v1/apps/"+url.PathEscape(app)+"/scale", nil, req, &out)
 }
 
 // DeleteOptions are the choices of a Delete.

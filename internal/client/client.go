@@ -78,12 +78,13 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 // send performs a request and turns any status above 299 into an error.
 func (c *Client) send(ctx context.Context, method, path string, query url.Values, in any, header http.Header) (*http.Response, error) {
 	var body io.Reader
+	var mediaType string
 	if in != nil {
-		data, err := json.Marshal(in)
+		data, media, err := encodeBody(in)
 		if err != nil {
 			return nil, fmt.Errorf("encode the request %s %s: %w", method, path, err)
 		}
-		body = bytes.NewReader(data)
+		body, mediaType = bytes.NewReader(data), media
 	}
 	target := "http://berth" + path // names in path are escaped already
 	if len(query) > 0 {
@@ -97,7 +98,7 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 		req.Header[k] = v
 	}
 	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Content-Type", mediaType)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

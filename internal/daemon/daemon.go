@@ -31,6 +31,7 @@ type daemon struct {
 	store     store.Store
 	runtime   docker.Runtime
 	instance  string
+	vault     *vault
 	memory    *application.Memory
 	puller    *application.Puller
 	finalizer *application.DeleteFinalizer
@@ -64,7 +65,10 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 		return err
 	}
 	defer func() { _ = rt.Close() }()
-	d := &daemon{cfg: cfg, logger: logger, store: st, runtime: rt, lost: make(chan struct{}, 1)}
+	d := &daemon{
+		cfg: cfg, logger: logger, store: st, runtime: rt, lost: make(chan struct{}, 1),
+		vault: &vault{blobs: st.Secrets(), file: cfg.keyFile()},
+	}
 	if d.instance, err = st.InstanceID(ctx); err != nil {
 		return err
 	}
@@ -147,6 +151,7 @@ func (d *daemon) api() (*api.Server, error) {
 		VolumeName: func(app, volume string) string {
 			return application.VolumeName(d.cfg.NetworkPrefix, app, volume)
 		},
+		Engine: d.runtime, Secrets: d.vault,
 		Doctor: d.doctor, Wake: d.wakeServices, Listeners: d.listeners,
 		Spec:     spec.Options{AllowHostPaths: d.cfg.AllowHostPaths, DenyHostPaths: d.cfg.deniedPaths()},
 		Instance: d.instance, Version: d.cfg.Version, Revision: d.cfg.Revision, AdminUID: os.Getuid(), Logger: d.logger,

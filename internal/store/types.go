@@ -49,8 +49,8 @@ type Release struct {
 	ImageID  string // the content's id on the node that resolved it
 	Local    bool   // no registry knows it
 	// Members are the images of inits and sidecars, in the order of the spec.
-	Members []MemberImage
-	Spec    spec.Service
+	Members  []MemberImage
+	Spec     spec.Service
 	SpecHash string // full hash, hex; never recomputed
 	// RestartNonce is the service's at the time.
 	RestartNonce string
@@ -104,6 +104,8 @@ const (
 	AttemptApply    AttemptKind = "apply"
 	AttemptRollback AttemptKind = "rollback"
 	AttemptDelete   AttemptKind = "delete"
+	AttemptRestart  AttemptKind = "restart"
+	AttemptScale    AttemptKind = "scale"
 )
 
 // Attempt is one accepted change of an app. Its state follows from its
@@ -123,7 +125,7 @@ type Attempt struct {
 type AttemptService struct {
 	AttemptID  int64
 	Service    string // full name
-	Action     string // "create", "update", "delete", "scale", "route", "retry"
+	Action     string // "create", "update", "delete", "scale", "route", "retry", "restart"
 	State      AttemptState
 	Reason     string // typed reason, set when final
 	Message    string

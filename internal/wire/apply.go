@@ -27,6 +27,7 @@ const (
 	ActionScale     Action = "scale"     // only the number of replicas changes
 	ActionRoute     Action = "route"     // only routes or timings change; no container does
 	ActionRetry     Action = "retry"     // nothing changed, but the last attempt failed or the image is looked up again
+	ActionRestart   Action = "restart"   // new containers of the same take over
 	ActionDelete    Action = "delete"    // its containers go
 	ActionUnchanged Action = "unchanged" // nothing to do
 )
@@ -48,7 +49,7 @@ type Plan struct {
 type ServicePlan struct {
 	Service string        `json:"service" doc:"Short name, as in app.yaml."`
 	Name    string        `json:"name" doc:"Full name: app, a hyphen, service."`
-	Action  Action        `json:"action" enum:"create,update,scale,route,retry,delete,unchanged"`
+	Action  Action        `json:"action" enum:"create,update,scale,route,retry,restart,delete,unchanged"`
 	Changes []FieldChange `json:"changes,omitempty" doc:"Fields that differ."`
 	// Interrupts says how users of the service would feel the change; empty:
 	// not at all.
@@ -94,4 +95,22 @@ type RollbackRequest struct {
 	DryRun         bool   `json:"dry_run,omitempty" doc:"Answer with the plan and change nothing."`
 	Base           Base   `json:"base,omitempty" doc:"As in a change by apply."`
 	AllowInterrupt bool   `json:"allow_interrupt,omitempty" doc:"Accept a rollback that interrupts the service."`
+}
+
+// RestartRequest asks that every container of services be replaced by a new one
+// of the same image and spec.
+type RestartRequest struct {
+	Services       []string `json:"services,omitempty" doc:"Short names of the services; none: all of the app." maxItems:"50"`
+	DryRun         bool     `json:"dry_run,omitempty" doc:"Answer with the plan and change nothing."`
+	Base           Base     `json:"base,omitempty" doc:"As in a change by apply."`
+	AllowInterrupt bool     `json:"allow_interrupt,omitempty" doc:"Accept a restart that interrupts a service."`
+}
+
+// ScaleRequest asks for other numbers of replicas.
+type ScaleRequest struct {
+	Replicas map[string]int `json:"replicas" doc:"Replicas by the short name of the service." minProperties:"1" maxProperties:"50"`
+	DryRun   bool           `json:"dry_run,omitempty" doc:"Answer with the plan and change nothing."`
+	Base     Base           `json:"base,omitempty" doc:"As in a change by apply."`
+	// AllowInterrupt is needed when a change that has not come up yet is part of it.
+	AllowInterrupt bool `json:"allow_interrupt,omitempty" doc:"Accept that a service is interrupted."`
 }

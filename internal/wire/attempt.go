@@ -23,7 +23,7 @@ func (s AttemptState) Final() bool {
 type Attempt struct {
 	ID         int64            `json:"id"`
 	App        string           `json:"app"`
-	Kind       string           `json:"kind" enum:"apply,rollback,delete"`
+	Kind       string           `json:"kind" enum:"apply,rollback,delete,restart,scale"`
 	State      AttemptState     `json:"state" enum:"queued,running,succeeded,failed,superseded"`
 	CreatedAt  time.Time        `json:"created_at"`
 	FinishedAt time.Time        `json:"finished_at,omitzero"`

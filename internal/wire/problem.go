@@ -22,6 +22,13 @@ const (
 	ProblemMethod            ProblemType = "urn:berth:problem:method-not-allowed"
 	ProblemBusy              ProblemType = "urn:berth:problem:busy"
 	ProblemInternal          ProblemType = "urn:berth:problem:internal"
+
+	// ProblemNotRunning: no container that a command could run in runs now.
+	ProblemNotRunning ProblemType = "urn:berth:problem:not-running"
+	// ProblemNoCommand: the container has no such program.
+	ProblemNoCommand ProblemType = "urn:berth:problem:no-such-command"
+	// ProblemCommandRefused: the container has the program and cannot run it.
+	ProblemCommandRefused ProblemType = "urn:berth:problem:command-refused"
 )
 
 // Problem is an RFC 9457 problem document, and an error.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/berth-cloud/berth/internal/api"
 	"github.com/berth-cloud/berth/internal/store/sqlite"
+	"github.com/berth-cloud/berth/secrets"
 )
 
 // Epoch is the time at which everything happens, so that outputs repeat.
@@ -52,6 +53,7 @@ func (d *Daemon) start(ctx context.Context, change func(*api.Deps)) error {
 		return fmt.Errorf("start a test daemon: %w", err)
 	}
 	deps := api.Deps{
+		Engine: engine{d.Store}, Secrets: secrets.NewMemory(secrets.WithClock(now)),
 		Store: d.Store, Now: now, Instance: "b1", Version: "0.1.0-test", AdminUID: os.Getuid(),
 		Listeners: func() []string { return []string{"http://0.0.0.0:8080"} },
 	}

@@ -228,8 +228,12 @@ func (r *rollout) release(ctx context.Context, d *store.DesiredService) (store.R
 		return r.store.GetRelease(ctx, d.ReleaseID)
 	}
 	hash := d.Spec.Hash()
+	nonce := hash[:12]
+	if d.RestartNonce != "" {
+		nonce += "." + d.RestartNonce
+	}
 	return r.store.CreateRelease(ctx, store.Release{
-		Service: d.Name, AppID: d.AppID, Image: d.Image, Spec: d.Spec, SpecHash: hash, Nonce: hash[:12],
+		Service: d.Name, AppID: d.AppID, Image: d.Image, Spec: d.Spec, SpecHash: hash, RestartNonce: d.RestartNonce, Nonce: nonce,
 		Resolved:  fmt.Sprintf("%s@sha256:%x", d.Image, sha256.Sum256([]byte(d.Image)))[:len(d.Image)+20],
 		AttemptID: r.part.AttemptID, CreatedAt: r.at,
 	})
