@@ -89,7 +89,7 @@ func grpcRequest(service string) []byte {
 		message = append(message, service...)
 	}
 	framed := make([]byte, grpcPrefix, grpcPrefix+len(message))
-	binary.BigEndian.PutUint32(framed[1:], uint32(len(message))) //nolint:gosec // a service's name is short
+	binary.BigEndian.PutUint32(framed[1:], uint32(len(message)))
 	return append(framed, message...)
 }
 
@@ -190,7 +190,7 @@ func fieldSize(kind uint64, message []byte) (value uint64, size int) {
 		if n <= 0 || length > uint64(len(message)-n) {
 			return 0, -1
 		}
-		return 0, n + int(length) //nolint:gosec // not more than the message
+		return 0, n + int(length)
 	case 5:
 		return 0, 4
 	}
@@ -220,7 +220,7 @@ func (r Result) explainGRPC(name string) string {
 		return fmt.Sprintf("%s does not know the %s%s", name, asked, r.quote())
 	case r.GRPCCode != grpcOK:
 		return fmt.Sprintf("%s answered with the gRPC status %s (%d) to the question for the %s%s", name,
-			nameOf(grpcCodes(), uint64(r.GRPCCode)), r.GRPCCode, asked, r.quote()) //nolint:gosec // not negative
+			nameOf(grpcCodes(), uint64(r.GRPCCode)), r.GRPCCode, asked, r.quote())
 	}
 	return fmt.Sprintf("%s answered %s for the %s, expected SERVING", name, r.Health, asked)
 }
