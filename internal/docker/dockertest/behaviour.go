@@ -79,8 +79,8 @@ type LogAt struct {
 
 // Run is one start of a container's process.
 type Run struct {
-	Number int // 0 for the first
-	Spec   docker.ContainerSpec
+	Number int                  // 0 for the first
+	Spec   docker.ContainerSpec // shared with the engine; must not be changed
 	// File reads a file that was put into the container or a volume of it.
 	File func(path string) (docker.File, bool)
 }

@@ -23,7 +23,8 @@ const (
 )
 
 // Lie is how a query about containers lies. Other lists leave out their last
-// entry, an image is reported missing, a stream ends at once; Info never lies.
+// entry, an image is reported missing, a stream ends at once; Info and Stats
+// never lie.
 type Lie string
 
 // The lies.

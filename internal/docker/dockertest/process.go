@@ -51,7 +51,7 @@ func (e *Engine) startProcess(c *container, by Actor) error {
 
 // runOf describes a run to a script, which is called under the engine's lock.
 func (e *Engine) runOf(c *container, number int) Run {
-	return Run{Number: number, Spec: cloneSpec(c.spec), File: func(path string) (docker.File, bool) { return e.file(c, path) }}
+	return Run{Number: number, Spec: c.spec, File: func(path string) (docker.File, bool) { return e.file(c, path) }}
 }
 
 func (e *Engine) startFailed(c *container, code int, err error) error {
