@@ -1,6 +1,7 @@
 package dockertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -159,6 +160,7 @@ var hardeningCases = []SuiteCase{
 		} {
 			spec := s.spec(s.Sleep)
 			harden(&spec)
+			s.cleanup(func(ctx context.Context) { _ = s.Runtime.Remove(ctx, spec.Name) })
 			_, err := s.Runtime.Create(s.ctx, spec)
 			s.wantErr(err, isInvalid, "create with "+what)
 		}
