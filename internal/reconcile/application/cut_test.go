@@ -34,6 +34,27 @@ var stories = []struct {
 		func(r *rig) spec.Service { return r.spec("good:1", withReplicas(1)) }, ReasonDeployed},
 	{"scale up", func(r *rig) spec.Service { return r.spec("good:1") },
 		func(r *rig) spec.Service { return r.spec("good:1", withReplicas(3)) }, ReasonDeployed},
+	{"first deploy of a group", func(r *rig) spec.Service { return r.spec("good:1", asGroup("side:1"), withSecrets) }, nil, ReasonDeployed},
+	{"change of a group", func(r *rig) spec.Service { return r.spec("good:1", asGroup("side:1"), withSecrets) },
+		func(r *rig) spec.Service { return r.spec("good:2", asGroup("side:2"), withSecrets) }, ReasonDeployed},
+	{"failed change of a group", func(r *rig) spec.Service { return r.spec("good:1", asGroup("side:1")) },
+		func(r *rig) spec.Service { return r.spec("good:2", asGroup("side:ends")) }, ReasonPreviousServing},
+	{"hand-over of a group", func(r *rig) spec.Service { return r.spec("good:1", asGroup("side:1"), withVolume) },
+		func(r *rig) spec.Service { return r.spec("good:2", asGroup("side:1"), withVolume) }, ReasonDeployed},
+	{"rolling change", func(r *rig) spec.Service { return r.spec("good:1", asRolling("", "")) },
+		func(r *rig) spec.Service { return r.spec("good:2", asRolling("", "")) }, ReasonDeployed},
+	{"rolling change without surge", func(r *rig) spec.Service { return r.spec("good:1", asRolling("0", "1")) },
+		func(r *rig) spec.Service { return r.spec("good:2", asRolling("0", "1")) }, ReasonDeployed},
+	{"failed rolling change", func(r *rig) spec.Service { return r.spec("good:1", asRolling("", "")) },
+		func(r *rig) spec.Service { return r.spec("half:1", asRolling("", "")) }, ReasonPreviousServing},
+	{"change of a stateful service", func(r *rig) spec.Service { return r.spec("good:1", asStateful) },
+		func(r *rig) spec.Service { return r.spec("good:2", asStateful) }, ReasonDeployed},
+	{"failed change of a stateful service", func(r *rig) spec.Service { return r.spec("good:1", asStateful) },
+		func(r *rig) spec.Service { return r.spec("exits:1", asStateful) }, ReasonPreviousServing},
+	{"job", func(r *rig) spec.Service { return r.spec("job:1", asJob(spec.RestartNo)) },
+		func(r *rig) spec.Service { return r.spec("job:2", asJob(spec.RestartNo)) }, ReasonCompleted},
+	{"service that becomes a job", func(r *rig) spec.Service { return r.spec("good:1") },
+		func(r *rig) spec.Service { return r.spec("job:1", asJob(spec.RestartNo)) }, ReasonCompleted},
 }
 
 func withVolume(s *spec.Service) {
@@ -42,6 +63,16 @@ func withVolume(s *spec.Service) {
 }
 
 func withReplicas(n int) func(*spec.Service) { return func(s *spec.Service) { s.Replicas = n } }
+
+// serving reads a release.
+func (r *rig) serving(id string) *store.Release {
+	r.t.Helper()
+	rel, err := r.store.GetRelease(context.Background(), id)
+	if err != nil {
+		r.t.Fatalf("release %s: %v", id, err)
+	}
+	return &rel
+}
 
 // cutter ends a pass at its n-th cut point, once. Stops of several replicas
 // pass cut points at the same time.
@@ -105,6 +136,7 @@ func cutStory(t *testing.T, n int, first, then func(*rig) spec.Service, want Rea
 	r := newRig(t, st, "shop", "web")
 	defer r.engine.Close()
 	c := &cutter{}
+	r.vault = rigSecrets{"shop/TOKEN": {"hunter2"}, "shop/config": {"a: 1"}}
 	r.apply(first(r))
 	if then != nil {
 		r.settle(40, time.Minute)
@@ -122,8 +154,11 @@ func cutStory(t *testing.T, n int, first, then func(*rig) spec.Service, want Rea
 	if err != nil {
 		t.Fatalf("cut %d: %v", n, err)
 	}
-	if got := len(r.engine.Containers()); got != d.Replicas {
+	if got, want := len(r.engine.Containers()), d.Replicas*len(r.serving(d.ReleaseID).Spec.Members()); got != want {
 		t.Fatalf("cut %d: %d containers for %d replicas: %s", n, got, d.Replicas, r.describe())
+	}
+	if vols, err := r.engine.ListVolumes(context.Background(), map[string]string{docker.LabelFiles: ""}); err != nil || len(vols) > 1 {
+		t.Fatalf("cut %d: file volumes %+v, %v", n, vols, err)
 	}
 	if o := r.engine.WritersOverlap(); len(o) > 0 {
 		t.Fatalf("cut %d: two writers: %+v", n, o)

@@ -18,6 +18,7 @@ func TestPlansOfEachStory(t *testing.T) {
 	for _, story := range stories {
 		t.Run(story.name, func(t *testing.T) {
 			r := startRig(t)
+			r.vault = rigSecrets{"shop/TOKEN": {"hunter2"}, "shop/config": {"a: 1"}}
 			var b strings.Builder
 			r.build = func() *Controller {
 				c := r.controller()

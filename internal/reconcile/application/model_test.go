@@ -64,6 +64,7 @@ func freshStore(t testing.TB) (*sqlite.Store, func()) {
 
 func newModel(rt *rapid.T, tb testing.TB, st *sqlite.Store) *model {
 	m := &model{rig: newRig(tb, st, "shop", "web"), rt: rt}
+	m.vault = rigSecrets{"shop/TOKEN": {"hunter2"}, "shop/config": {"a: 1"}}
 	m.addForeign()
 	m.build = m.controller
 	m.engine.OnCall(m.onCall)
@@ -146,7 +147,9 @@ func (m *model) onActive(before, after store.ActiveRelease) {
 	if err != nil {
 		m.rt.Fatalf("release: %v", err)
 	}
-	if !d.Suspended && !handsOver(&r, &store.Release{Spec: d.Spec}) {
+	next := &store.Release{Spec: d.Spec}
+	oneByOne := d.Replicas == 1 && (r.Spec.ReplicaExclusive() || d.Spec.ReplicaExclusive())
+	if !d.Suspended && !d.Stopped && !oneByOne && !d.Spec.Completes() && !handsOver(&r, next) {
 		m.rt.Fatalf("the last ready replica was taken off the route: %+v -> %+v", before, after)
 	}
 }
@@ -163,8 +166,14 @@ func (m *model) controller() *Controller {
 
 // modelSpecs draws what a user may ask for.
 func (m *model) draw() spec.Service {
+	if rapid.IntRange(0, 5).Draw(m.rt, "job") == 0 {
+		image := rapid.SampledFrom([]string{"job:1", "job:2", "job:bad", "job:second", "job:never"}).Draw(m.rt, "image")
+		restart := rapid.SampledFrom([]spec.Restart{spec.RestartNo, spec.RestartOnFailure}).Draw(m.rt, "restart")
+		return m.spec(image, asJob(restart))
+	}
 	image := rapid.SampledFrom([]string{"good:1", "good:2", "slow:1", "stuck:1", "flaky:1", "never:1", "exits:1", "oom:1", "500:1", "unknown:1", "cannot:1"}).Draw(m.rt, "image")
-	shape := rapid.IntRange(0, 5).Draw(m.rt, "shape")
+	shape := rapid.IntRange(0, 12).Draw(m.rt, "shape")
+	sidecar := rapid.SampledFrom([]string{"side:1", "side:2", "side:once", "side:ends"}).Draw(m.rt, "sidecar")
 	return m.spec(image, func(s *spec.Service) {
 		s.Domains = []string{m.service + ".example"}
 		switch shape {
@@ -180,6 +189,27 @@ func (m *model) draw() spec.Service {
 			s.KeepPrevious = 20 * time.Second
 		case 5:
 			withPublished(s)
+		case 6:
+			asGroup(sidecar)(s)
+			withSecrets(s)
+		case 7:
+			asGroup(sidecar)(s)
+			s.Replicas, s.SidecarsFirst = 2, []string{"log"}
+		case 8:
+			asGroup(sidecar)(s)
+			s.Volumes, s.Strategy = []spec.Volume{{Name: "data", Path: "/data"}}, spec.Recreate
+			s.Inits[0].Image = rapid.SampledFrom([]string{"init:1", "init:bad"}).Draw(m.rt, "init")
+		case 9:
+			asRolling(rapid.SampledFrom([]spec.Amount{"", "0", "2", "50%"}).Draw(m.rt, "surge"), rapid.SampledFrom([]spec.Amount{"", "1", "50%"}).Draw(m.rt, "unavailable"))(s)
+		case 10:
+			asStateful(s)
+		case 11:
+			asRolling("", "")(s)
+			asGroup(sidecar)(s)
+		case 12:
+			asStateful(s)
+			asGroup(sidecar)(s)
+			s.Replicas = rapid.IntRange(1, 3).Draw(m.rt, "replicas")
 		}
 	})
 }
@@ -251,6 +281,8 @@ func TestAnyHistoryOfChangesAndFaultsConverges(t *testing.T) {
 				m.cutAfter.Store(0)
 			},
 			"restart": func(*rapid.T) { m.restart() },
+			"stop":    func(rt *rapid.T) { m.putDesired(func(d *store.DesiredService) { d.Stopped = true }) },
+			"start":   func(rt *rapid.T) { m.putDesired(func(d *store.DesiredService) { d.Stopped = false }) },
 			"fault":   func(*rapid.T) { m.fault() },
 			"crash": func(*rapid.T) {
 				if name := m.own(); name != "" {
@@ -296,6 +328,7 @@ func (m *model) quiesce() {
 	m.unpause()
 	m.plane.down = false
 	m.sync()
+	m.putDesired(func(d *store.DesiredService) { d.Stopped = false })
 	m.memory.TouchAll() // as after a broken event stream
 	m.settle(50, 20*time.Minute)
 	m.invariants()
@@ -308,11 +341,16 @@ func (m *model) quiesce() {
 	}
 	switch {
 	case a.State == store.AttemptSucceeded:
-		if active.Replicas != d.Replicas || got.Status != reconcile.True || got.Reason != string(ReasonDeployed) || active.ReleaseID != a.ReleaseID {
+		want := string(ReasonDeployed)
+		if d.Spec.Completes() {
+			want = ReasonCompleted
+		}
+		if active.Replicas != d.Replicas || got.Status != reconcile.True || got.Reason != want || active.ReleaseID != a.ReleaseID {
 			m.rt.Fatalf("succeeded, but %+v; active %s, attempt %+v; %s", got, active.ReleaseID, a, m.describe())
 		}
 	case a.State == store.AttemptFailed && hasActive:
-		if got.Status != reconcile.True || a.Reason == "" || a.Message == "" {
+		job := m.serving(active.ReleaseID).Spec.Completes()
+		if !job && got.Status != reconcile.True || a.Reason == "" || a.Message == "" {
 			m.rt.Fatalf("failed, and what serves is %+v; attempt %+v; %s", got, a, m.describe())
 		}
 	case a.State == store.AttemptFailed:
@@ -323,17 +361,19 @@ func (m *model) quiesce() {
 	default:
 		m.rt.Fatalf("never settled: attempt %+v; %+v; err %v; %s", a, got, m.lastErr, m.describe())
 	}
-	m.checkNothingLeft(active.Replicas)
+	m.checkNothingLeft(active)
 }
 
-// checkNothingLeft: as many containers as replicas, an address for each, and
-// the foreign one untouched.
-func (m *model) checkNothingLeft(replicas int) {
+// checkNothingLeft: the containers of as many groups as replicas, an address for
+// each, and the foreign one untouched.
+func (m *model) checkNothingLeft(active store.ActiveRelease) {
+	release := m.serving(active.ReleaseID)
 	own, held := 0, 0
 	for _, c := range m.engine.Containers() {
 		if c.Labels[docker.LabelInstance] == rigInstance {
 			own++
-			if !c.Running() {
+			ends := c.Labels[docker.LabelRole] == string(spec.RoleInit) || release.Spec.Completes()
+			if c.Running() == ends {
 				m.rt.Fatalf("%s is %s", c.Name, c.Status)
 			}
 		}
@@ -347,8 +387,12 @@ func (m *model) checkNothingLeft(replicas int) {
 			held++
 		}
 	}
-	if own != replicas || held != replicas {
-		m.rt.Fatalf("%d containers and %d addresses for %d replicas: %s", own, held, replicas, m.describe())
+	want := active.Replicas * len(release.Spec.Members())
+	if release.Spec.Completes() {
+		want = min(want, own) // the run may have been removed since, after it proved itself
+	}
+	if own != want || held != want {
+		m.rt.Fatalf("%d containers and %d addresses for %d: %s", own, held, want, m.describe())
 	}
 }
 

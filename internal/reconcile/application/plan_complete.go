@@ -29,6 +29,13 @@ func (p *planner) complete(goal *store.Release) {
 		p.condition(reconcile.False, Reason(p.w.Attempt.Reason), p.w.Attempt.Message)
 		return
 	}
+	if w := p.w; w.Active != nil && len(w.Active.Targets) > 0 {
+		row := *w.Active
+		row.Targets = nil
+		p.act(Action{Kind: ActSetActive, Active: &row, Why: "it becomes a service that runs to completion"})
+		p.condition(reconcile.False, ReasonHandingOver, "traffic is being taken off")
+		return
+	}
 	if p.stopOthers(goal) {
 		p.progress(ReasonStarting, "the run of the release before is being stopped")
 		return

@@ -47,12 +47,15 @@ func survey(w *World, r *store.Release, g *Group) []place {
 				continue
 			}
 		case spec.RoleMain:
-			turn = turn && settled(r, g, s.DependsOn)
+			turn = turn && settled(w, r, g, s.DependsOn)
 		case spec.RoleSidecar:
-			turn = turn && settled(r, g, s.DependsOn) && (before[s.Name] || g.Main().live())
+			turn = turn && settled(w, r, g, s.DependsOn) && (before[s.Name] || g.Main().live())
 		}
 		if p.m != nil {
 			p.step, p.verdict = locate(w, r, s, p.m, turn)
+			if s.Role != spec.RoleInit && w.trusted(g, p.m) {
+				p.step, p.verdict = stepReady, verdict{ready: true}
+			}
 		}
 		if s.Role == spec.RoleInit && p.step != stepReady {
 			initsDone = false
@@ -96,15 +99,21 @@ func locateInit(w *World, m *Member) (step, verdict) {
 	return stepBusy, verdict{again: deadline, detail: "container " + m.Name + " runs"}
 }
 
+// trusted reports whether a container takes traffic with its group and has not
+// ended since it was found ready: nothing is asked of it again.
+func (w *World) trusted(g *Group, m *Member) bool {
+	return w.target(g.Name) != nil && m.Status == docker.StatusRunning && !m.Recheck
+}
+
 // settled reports whether members that others wait for run, and are ready where
 // they say how that shows.
-func settled(r *store.Release, g *Group, names []string) bool {
+func settled(w *World, r *store.Release, g *Group, names []string) bool {
 	for _, name := range names {
 		m := g.member(name)
 		switch {
 		case m == nil || m.Role == spec.RoleInit && !m.completed():
 			return false
-		case m.Role == spec.RoleInit:
+		case m.Role == spec.RoleInit, w.trusted(g, m):
 		case m.Status != docker.StatusRunning, specOf(r, name).Readiness != nil && m.Ready.ReadySince.IsZero():
 			return false
 		}

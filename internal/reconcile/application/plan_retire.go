@@ -150,12 +150,27 @@ func (p *planner) report(goal *store.Release, ready int) {
 		p.recheck()
 		p.giveUpCutover()
 		p.condition(reconcile.True, ReasonCutoverPending, "the data plane has not taken the new routes yet")
+	case p.limps() != "":
+		p.condition(reconcile.True, ReasonLivenessDegraded, "a liveness probe fails: "+p.limps())
 	default:
 		p.condition(reconcile.True, ReasonDeployed, fmt.Sprintf("release %s serves on %d of %d replicas", goal.ID, ready, want))
 	}
 	if done && w.acknowledged() && w.Release != nil && goal.ID == w.Release.ID {
 		p.settle(store.AttemptSucceeded, ReasonDeployed, fmt.Sprintf("release %s serves on %s", goal.ID, replicas(want)))
 	}
+}
+
+// limps is what a liveness probe found that fails, not yet often enough for a
+// restart; "" when none does.
+func (p *planner) limps() string {
+	for i := range p.w.Groups {
+		for j := range p.w.Groups[i].Members {
+			if m := &p.w.Groups[i].Members[j]; p.wanted[&p.w.Groups[i]] && m.Live.Failures > 0 {
+				return "container " + m.Name + ": " + m.Live.Last
+			}
+		}
+	}
+	return ""
 }
 
 // giveUpCutover ends an attempt whose routes the data plane does not take.
@@ -200,7 +215,7 @@ func (p *planner) whyNone(r *store.Release) Reason {
 			if !g.matches(r) || m.Role == spec.RoleInit {
 				continue
 			}
-			if m.Live.Last != "" && m.Recheck {
+			if m.Live.Last != "" {
 				return ReasonLivenessRestarting
 			}
 			if m.Deaths >= p.w.Timing.CrashLimit || p.w.Now.Before(m.RestartAt) {

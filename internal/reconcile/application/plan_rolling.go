@@ -52,7 +52,8 @@ func (p *planner) rollOver(goal *store.Release) int {
 }
 
 // rollFresh takes the next steps of the goal's groups that stand and returns
-// those that can take traffic. ok is false once the attempt has failed by one.
+// those that can take traffic. ok is false once the attempt has failed by one:
+// until all of them serve, none is restarted by the engine, so that an end shows.
 func (p *planner) rollFresh(goal *store.Release, want int) (ready []store.ActiveTarget, waiting string, ok bool) {
 	for i := range want {
 		g := p.w.group(goal, i)
@@ -72,7 +73,6 @@ func (p *planner) rollFresh(goal *store.Release, want int) (ready []store.Active
 				return nil, "", false
 			}
 			if up {
-				p.handRestartsToEngine(g)
 				ready = append(ready, targetOf(goal, g))
 			}
 			waiting = cmp.Or(waiting, why)

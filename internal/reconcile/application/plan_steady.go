@@ -95,6 +95,10 @@ func (p *planner) keepServing() {
 	if r == nil {
 		return
 	}
+	if r.Spec.Completes() {
+		p.want(r)
+		return
+	}
 	var targets, limping []store.ActiveTarget
 	for i := range w.Groups {
 		g := &w.Groups[i]

@@ -33,6 +33,7 @@ type rig struct {
 	lastErr error
 	acting  int // passes with an effect so far
 	build   func() *Controller
+	vault   rigSecrets
 }
 
 const (
@@ -47,8 +48,10 @@ func newRig(t testing.TB, st *sqlite.Store, app, service string) *rig {
 	r.plane = &simPlane{clock: clock, draining: map[string]time.Time{}, drainFor: 500 * time.Millisecond}
 	r.store = &watchedStore{Store: st}
 	r.build = r.controller
-	for _, name := range slices.Sorted(maps.Keys(images)) { // ids follow the order
-		r.engine.AddImage(name, docker.Image{}, images[name])
+	for _, set := range []map[string]dockertest.Behaviour{images, groupImages} {
+		for _, name := range slices.Sorted(maps.Keys(set)) { // ids follow the order
+			r.engine.AddImage(name, docker.Image{}, set[name])
+		}
 	}
 	return r
 }
@@ -104,10 +107,38 @@ func (r *rig) apply(s spec.Service) store.Attempt {
 	return a
 }
 
+// putDesired changes the desired service in an attempt of its own.
+func (r *rig) putDesired(change func(*store.DesiredService)) {
+	r.t.Helper()
+	d, err := r.store.GetDesiredService(context.Background(), r.service)
+	if err != nil {
+		r.t.Fatalf("desired: %v", err)
+	}
+	change(d)
+	_, err = r.store.ApplyChange(context.Background(), store.Change{
+		AppID: r.app, Kind: store.AttemptApply, Now: r.clock.Now(), Put: []store.DesiredService{*d},
+		Actions: map[string]string{r.service: "update"},
+	})
+	if err != nil {
+		r.t.Fatalf("change: %v", err)
+	}
+}
+
+// secondFails runs well in the first replica and ends at once in the others.
+func secondFails() dockertest.Behaviour {
+	return dockertest.Behaviour{Port: 8080, PerRun: func(run dockertest.Run) dockertest.Behaviour {
+		b := dockertest.Behaviour{Port: 8080, StartDelay: 20 * time.Millisecond}
+		if run.Spec.Labels[docker.LabelReplica] != "0" {
+			b.Exit = &dockertest.Exit{After: 100 * time.Millisecond, Code: 1}
+		}
+		return b
+	}}
+}
+
 func (r *rig) controller() *Controller {
 	return New(r.service, r.store, r.engine,
 		WithInstanceID(rigInstance), WithMemory(r.memory), WithClock(r.clock.Now), WithIngressView(r.plane.view),
-		WithProber(simProber{r.engine}), WithPuller(r.puller()),
+		WithProber(simProber{r.engine}), WithPuller(r.puller()), WithSecrets(r.vault),
 	)
 }
 
@@ -135,13 +166,24 @@ func (r *rig) pass() (wasCut bool) {
 			panic(p)
 		}
 	}()
-	calls := len(r.engine.History())
+	calls := r.effects()
 	writes := r.store.writes
 	r.last, r.lastErr = r.build().Reconcile(context.Background())
-	if len(r.engine.History()) != calls || r.store.writes != writes {
+	if r.effects() != calls || r.store.writes != writes {
 		r.acting++
 	}
 	return false
+}
+
+// effects counts what happened to containers; a probe's command changes none.
+func (r *rig) effects() int {
+	n := 0
+	for _, h := range r.engine.History() {
+		if h.Did != dockertest.DidExec {
+			n++
+		}
+	}
+	return n
 }
 
 // settle runs passes, moving time on to when the next one is due, until the
@@ -188,7 +230,7 @@ func (r *rig) resting() bool {
 	}
 	_, err := r.store.GetActiveRelease(context.Background(), r.service)
 	return errors.Is(err, store.ErrNotFound) && r.attempt().State == store.AttemptFailed &&
-		r.memory.retryAt(r.service).Sub(r.clock.Now()) >= r.last.RequeueAfter && len(r.running()) == 0
+		r.memory.retryAt(r.service).Sub(r.clock.Now()) >= r.last.RequeueAfter && r.ownRunning() == 0
 }
 
 // sync lets the data plane take the newest table, as its controller would.
@@ -230,6 +272,17 @@ func (r *rig) running() []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// ownRunning counts the running containers that are the rig's.
+func (r *rig) ownRunning() int {
+	n := 0
+	for _, c := range r.engine.Containers() {
+		if c.Running() && c.Labels[docker.LabelInstance] == rigInstance {
+			n++
+		}
+	}
+	return n
 }
 
 func (r *rig) describe() string {
