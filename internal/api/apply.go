@@ -46,6 +46,9 @@ func (s *Server) apply(ctx context.Context, req wire.ApplyRequest) (wire.ChangeR
 	if err != nil {
 		return wire.ChangeResult{}, err
 	}
+	if st.secrets, err = s.secretVersions(ctx, st); err != nil {
+		return wire.ChangeResult{}, err
+	}
 	p := s.planApply(st, app, req.Refresh)
 	if err := s.checkTaken(ctx, p); err != nil {
 		return wire.ChangeResult{}, err

@@ -145,13 +145,21 @@ func placed(c *docker.ContainerState, active []store.ActiveRelease) wire.Contain
 	return out
 }
 
+// memberName is the name of a sidecar or an init, or that of every main container.
+func memberName(c *docker.ContainerState) string {
+	if c.Labels[docker.LabelRole] == "" {
+		return mainMember
+	}
+	return c.Labels[docker.LabelMember]
+}
+
 // wireContainer is a container as its labels and the engine describe it.
 func wireContainer(c *docker.ContainerState) wire.Container {
 	app := c.Labels[docker.LabelApp]
 	replica, _ := strconv.Atoi(c.Labels[docker.LabelReplica]) // 0 for a label that is none
 	out := wire.Container{
 		App: app, Service: spec.ShortName(app, c.Labels[docker.LabelService]), Replica: replica,
-		Member: cmp.Or(c.Labels[docker.LabelMember], mainMember), Role: c.Labels[docker.LabelRole],
+		Member: memberName(c), Role: c.Labels[docker.LabelRole],
 		Release: store.VersionOf(c.Labels[docker.LabelRelease]), Name: c.Name, ID: c.ID,
 		State: string(c.Status), Restarts: c.RestartCount, CreatedAt: c.Created, StartedAt: c.Started,
 	}

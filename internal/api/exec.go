@@ -23,7 +23,7 @@ import (
 // engineTimeout bounds one look at the engine.
 const engineTimeout = 15 * time.Second
 
-// mainMember is the label of the main container of a replica.
+// mainMember is what the main container of every replica is called here.
 const mainMember = "main"
 
 type execInput struct {
@@ -116,7 +116,7 @@ func chooseContainer(svc serviceState, containers []docker.ContainerState, repli
 			continue
 		}
 		for _, c := range membersBeside(containers, t) {
-			if c.Labels[docker.LabelMember] != member {
+			if memberName(&c) != member {
 				continue
 			}
 			found = true

@@ -17,6 +17,8 @@ type planned struct {
 	plan   wire.Plan
 	change store.Change
 	volume func(app, volume string) string // the engine's name of a volume
+	// secrets are the newest versions of secrets, as far as they were asked for.
+	secrets map[string]int64
 }
 
 // planApply compares what a file asks for with what the store holds.
@@ -76,7 +78,7 @@ func (s *Server) planRollback(st *appState, current serviceState, to *store.Rele
 	p := s.newPlanned(st, store.AttemptRollback)
 	p.change.Expect = map[string]int64{current.desired.Name: current.desired.Generation}
 	p.plan.Base = wire.Base(p.change.Expect)
-	wanted := to.Spec
+	wanted := asWanted(to.Spec)
 	now := &current.desired.Spec
 	wanted.Domains, wanted.Path, wanted.Labels = now.Domains, now.Path, now.Labels
 	if !wanted.Exclusive() {
@@ -111,7 +113,7 @@ func (s *Server) newPlanned(st *appState, kind store.AttemptKind) *planned {
 		change: store.Change{
 			AppID: st.name, Kind: kind, Actions: map[string]string{}, Expect: maps.Clone(base),
 		},
-		volume: s.deps.VolumeName,
+		volume: s.deps.VolumeName, secrets: st.secrets,
 	}
 }
 
@@ -147,6 +149,33 @@ func (p *planned) lightly(step *wire.ServicePlan, current serviceState, wanted *
 	}
 	step.Action = wire.ActionUpdate
 	step.Interrupts = felt(current, wanted, true)
+}
+
+// freshSecrets makes new containers where those that serve run with older values
+// of secrets than there are.
+func (p *planned) freshSecrets(step *wire.ServicePlan, current serviceState, wanted *spec.Service) {
+	if current.release == nil || current.open() {
+		return
+	}
+	serving := current.release.Spec
+	seen := map[string]bool{}
+	for _, ref := range serving.SecretRefs() {
+		newest := p.secrets[ref.Key]
+		if seen[ref.Key] || newest <= ref.Version {
+			continue
+		}
+		seen[ref.Key] = true
+		step.Changes = append(step.Changes, wire.FieldChange{
+			Field: "secret " + secretName(p.plan.App, ref.Key), Old: secretVersion(ref.Version), New: secretVersion(newest),
+		})
+	}
+	switch step.Action {
+	case wire.ActionUnchanged, wire.ActionScale, wire.ActionRoute:
+		if len(seen) > 0 {
+			step.Action, step.Interrupts = wire.ActionUpdate, felt(current, wanted, true)
+		}
+	case wire.ActionCreate, wire.ActionUpdate, wire.ActionRetry, wire.ActionRestart, wire.ActionDelete:
+	}
 }
 
 // felt says how users feel that new containers of a service take over. same is
@@ -193,6 +222,7 @@ func (p *planned) update(current serviceState, wanted *spec.Service, refresh boo
 		step.Notices = append(step.Notices, "the image is looked up again; if the tag has moved, it is rolled out")
 	}
 	p.lightly(&step, current, wanted)
+	p.freshSecrets(&step, current, wanted)
 	if step.Action != wire.ActionUnchanged {
 		d := desired(p.plan.App, wanted, &current.desired)
 		if step.Action == wire.ActionUpdate || refresh {

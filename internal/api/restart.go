@@ -1,12 +1,14 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 
+	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 	"github.com/berth-cloud/berth/internal/wire"
 )
@@ -53,7 +55,7 @@ func (p *planned) restart(st *appState, current serviceState) {
 	if d.ReleaseID != "" && current.release != nil && current.release.ID == d.ReleaseID {
 		// A new release of what a rollback chose. By the digest: the tag may lead
 		// to the very image that was rolled back from.
-		d.Image, d.Spec.Image = current.release.Resolved, current.release.Resolved
+		pinImages(&d, current.release)
 		step.Notices = append(step.Notices, fmt.Sprintf("it was rolled back to %s and stays with its image; the next apply ends that", version(current.release.Version)))
 	}
 	d.ReleaseID = ""
@@ -67,6 +69,23 @@ func (p *planned) restart(st *appState, current serviceState) {
 	p.put(d, step.Action)
 	p.expect(current)
 	p.plan.Services = append(p.plan.Services, step)
+}
+
+// pinImages names the images of all members as a release found them.
+func pinImages(d *store.DesiredService, r *store.Release) {
+	d.Image, d.Spec.Image = r.Resolved, r.Resolved
+	found := map[string]string{}
+	for _, m := range r.Members {
+		found[m.Name] = m.Resolved
+	}
+	pin := func(members []spec.Member) []spec.Member {
+		members = slices.Clone(members)
+		for i := range members {
+			members[i].Image = cmp.Or(found[members[i].Name], members[i].Image)
+		}
+		return members
+	}
+	d.Spec.Inits, d.Spec.Sidecars = pin(d.Spec.Inits), pin(d.Spec.Sidecars)
 }
 
 // nextRestart counts restarts. The count is part of a release's nonce, so each

@@ -35,7 +35,7 @@ type (
 func (s *Server) registerSecrets(r *registrar) {
 	register(r, RuleAdmin, op(http.MethodGet, "/v1/apps/{app}/secrets", "list-secrets", "The secrets of an app, without their values"), s.listSecrets)
 	put := op(http.MethodPut, "/v1/apps/{app}/secrets/{name}", "set-secret", "Give a secret of an app a value")
-	put.Description = "What runs keeps the value it has; the next apply that changes a service, or a restart, gives it the new one."
+	put.Description = "What runs keeps the value it has; a restart or the next apply gives it the new one."
 	put.MaxBodyBytes = wire.MaxSecretBytes + 1
 	register(r, RuleAdmin, put, s.setSecret)
 	register(r, RuleAdmin, op(http.MethodDelete, "/v1/apps/{app}/secrets/{name}", "delete-secret", "Forget a secret of an app"), s.deleteSecret)
@@ -169,7 +169,7 @@ func (s *Server) appSecrets(ctx context.Context, app string) ([]wire.Secret, boo
 	for _, short := range st.names() {
 		svc := st.services[short].desired.Spec
 		for _, ref := range svc.SecretRefs() {
-			name := strings.TrimPrefix(ref.Key, spec.SecretKey(app, ""))
+			name := secretName(app, ref.Key)
 			one := byName[name]
 			one.Name = name
 			one.Required = one.Required || !ref.Optional
@@ -184,6 +184,35 @@ func (s *Server) appSecrets(ctx context.Context, app string) ([]wire.Secret, boo
 		out = append(out, byName[name])
 	}
 	return out, st.app != nil, nil
+}
+
+// secretVersions are the newest versions of the secrets that the releases which
+// serve name.
+func (s *Server) secretVersions(ctx context.Context, st *appState) (map[string]int64, error) {
+	asks := func(svc serviceState) bool { return svc.release != nil && len(svc.release.Spec.SecretRefs()) > 0 }
+	if s.deps.Secrets == nil || !slices.ContainsFunc(slices.Collect(maps.Values(st.services)), asks) {
+		return nil, nil
+	}
+	kept, err := s.deps.Secrets.List(ctx, Tenant)
+	if err != nil {
+		return nil, fmt.Errorf("list the secrets of app %s: %w", st.name, err)
+	}
+	out := make(map[string]int64, len(kept))
+	for _, m := range kept {
+		out[m.Key] = int64(m.Version)
+	}
+	return out, nil
+}
+
+// secretName is the name of a secret in its app.
+func secretName(app, key string) string { return strings.TrimPrefix(key, spec.SecretKey(app, "")) }
+
+// secretVersion is a version for people.
+func secretVersion(n int64) string {
+	if n == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("version %d", n)
 }
 
 func noVault() *wire.Problem {

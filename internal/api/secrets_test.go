@@ -210,3 +210,47 @@ func TestNoAnswerAndNoLogHasTheValueOfASecret(t *testing.T) {
 		}
 	}
 }
+
+func TestAnApplyRollsWhatRunsWithAnOlderValue(t *testing.T) {
+	const file = web + "    env:\n      TOKEN: {secret: TOKEN}\n"
+	d := start(t, nil)
+	c := client.New(d.Socket)
+	defer c.Close()
+	set := func(value string) {
+		if _, err := c.SetSecret(t.Context(), "shop", "TOKEN", []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("one")
+	apply(t, d, file) // the played release says version 1
+	if p := plan(t, d, file); p.Changes {
+		t.Errorf("with the newest value: %+v", p)
+	}
+	set("two")
+	got := step(t, plan(t, d, file), "web")
+	want := wire.FieldChange{Field: "secret TOKEN", Old: "version 1", New: "version 2"}
+	if got.Action != wire.ActionUpdate || len(got.Changes) != 1 || got.Changes[0] != want {
+		t.Errorf("%+v", got)
+	}
+	if _, err := c.DeleteSecret(t.Context(), "shop", "TOKEN", true); err != nil {
+		t.Fatal(err)
+	}
+	if p := plan(t, d, file); p.Changes {
+		t.Errorf("without one: %+v", p)
+	}
+}
+
+func TestARollbackAsksForNoVersionOfASecret(t *testing.T) {
+	const file = web + "    env:\n      TOKEN: {secret: TOKEN}\n"
+	d := start(t, nil)
+	apply(t, d, file)
+	apply(t, d, edit(file, "web:1", "web:2"))
+	await(t, d, rollback(t, d, wire.RollbackRequest{Service: "web"}))
+	desired, err := d.Store.GetDesiredService(t.Context(), "shop-web")
+	if err != nil || desired.Spec.Env[0].Secret.Version != 0 {
+		t.Errorf("%+v, %v", desired, err)
+	}
+	if got := step(t, plan(t, d, edit(file, "web:1", "web:2")), "web"); len(got.Changes) != 1 || got.Changes[0].Field != "image" {
+		t.Errorf("the next apply: %+v", got)
+	}
+}

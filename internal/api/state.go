@@ -21,6 +21,9 @@ type appState struct {
 	app      *store.App // nil: there is none
 	services map[string]serviceState
 	newest   *store.Attempt // nil: none yet, or forgotten
+	// secrets are the newest versions of what the releases that serve name, by
+	// key in the vault; read where a plan is made of a file.
+	secrets map[string]int64
 }
 
 // serviceState is one desired service, by its short name.
@@ -141,10 +144,16 @@ func (svc serviceState) running() *spec.Service {
 	}
 	running := svc.desired.Spec
 	if svc.release != nil {
-		running = svc.release.Spec
+		running = asWanted(svc.release.Spec)
 	}
 	running.Domains, running.Path = svc.active.Route.Hosts, svc.active.Route.Path
 	return &running
+}
+
+// asWanted is the spec of a release as a file would ask for it: without the
+// versions of secrets that the release runs with.
+func asWanted(s spec.Service) spec.Service {
+	return s.WithSecretVersions(func(spec.SecretRef) int64 { return 0 })
 }
 
 // attemptCache reads each attempt once.

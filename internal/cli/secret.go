@@ -40,8 +40,9 @@ func (a *app) secretSetCmd() *cobra.Command {
 without showing it; never from the command line, where others could read it. From a
 file or standard input it is taken byte for byte.
 
-Containers that run keep the value they have. With --restart the services that use
-the secret are restarted, as "berth restart" does, and get the new one.`,
+Containers that run keep the value they have, until a restart or the next apply.
+With --restart the services that use the secret are restarted at once, as "berth
+restart" does.`,
 		Example: `  berth secret set shop DATABASE_PASSWORD
   berth secret set shop TLS_KEY --from-file key.pem --restart
   printf '%s' "$TOKEN" | berth secret set shop TOKEN`,
@@ -91,7 +92,7 @@ func (a *app) printSet(app string, set wire.Secret, newline, restart bool) {
 	case len(set.UsedBy) == 0:
 		a.printf("No service uses it. Name it in the app file, then apply that.\n")
 	case !restart:
-		a.printf("Used by %s, with the value before until it is restarted: `berth restart %s %s`.\n",
+		a.printf("Used by %s, which runs with the value before until a restart or the next apply: `berth restart %s %s`.\n",
 			strings.Join(set.UsedBy, ", "), app, strings.Join(set.UsedBy, " "))
 	}
 }

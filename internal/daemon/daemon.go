@@ -111,6 +111,7 @@ func (d *daemon) wire(plane *controlclient.Client) {
 		application.WithNetworkPrefix(d.cfg.NetworkPrefix),
 		application.WithMemory(d.memory),
 		application.WithPuller(d.puller),
+		application.WithSecrets(appSecrets{d.vault}),
 		application.WithLogger(d.logger),
 		application.WithIngressView(d.link.View),
 		application.WithHostPaths(d.cfg.hostPath),

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/berth-cloud/berth/internal/api"
+	"github.com/berth-cloud/berth/internal/reconcile/application"
 	"github.com/berth-cloud/berth/internal/wire"
 	"github.com/berth-cloud/berth/secrets"
 )
@@ -92,6 +94,34 @@ func (v *vault) Delete(ctx context.Context, ref secrets.Ref) error {
 func (v *vault) empty(ctx context.Context) (bool, error) {
 	tenants, err := v.blobs.Tenants(ctx, "", 1)
 	return len(tenants) == 0, err
+}
+
+// appSecrets reads the values of apps for the containers that need them.
+type appSecrets struct{ vault *vault }
+
+var _ application.SecretReader = appSecrets{}
+
+// SecretVersion implements application.SecretReader. It needs no key.
+func (a appSecrets) SecretVersion(ctx context.Context, key string) (int64, error) {
+	ref, err := secrets.NewRef(api.Tenant, key)
+	if err != nil {
+		return 0, err
+	}
+	newest, err := a.vault.blobs.Value(ctx, ref, 0)
+	if errors.Is(err, secrets.ErrNotFound) {
+		return 0, nil
+	}
+	return int64(newest.Version), err
+}
+
+// SecretValue implements application.SecretReader.
+func (a appSecrets) SecretValue(ctx context.Context, key string, version int64) (secrets.Secret, error) {
+	ref, err := secrets.NewRef(api.Tenant, key)
+	if err != nil {
+		return secrets.Secret{}, err
+	}
+	value, _, err := a.vault.Get(ctx, ref, secrets.Version(version))
+	return value, err
 }
 
 func notKept(ref secrets.Ref, err error) error {

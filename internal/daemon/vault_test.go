@@ -58,6 +58,16 @@ func TestTheKeyIsMadeWithTheFirstSecretAndNotBefore(t *testing.T) {
 	if got, _, err := v.Get(t.Context(), token, 0); err != nil || got.RevealString() != "x" {
 		t.Errorf("get: %v", err)
 	}
+	read := appSecrets{v}
+	if n, err := read.SecretVersion(t.Context(), token.Key); n != 1 || err != nil {
+		t.Errorf("version %d, %v", n, err)
+	}
+	if n, err := read.SecretVersion(t.Context(), "shop/OTHER"); n != 0 || err != nil {
+		t.Errorf("of one that is not kept: version %d, %v", n, err)
+	}
+	if got, err := read.SecretValue(t.Context(), token.Key, 1); err != nil || got.RevealString() != "x" {
+		t.Errorf("value: %v", err)
+	}
 	if c := v.check(t.Context()); c[0].State != wire.CheckOK || !strings.Contains(c[0].Message, v.file) {
 		t.Errorf("check: %+v", c)
 	}

@@ -41,13 +41,13 @@ func (e engine) List(ctx context.Context, labels map[string]string) ([]docker.Co
 					ID: "id-" + t.Container, Name: t.Container, Status: docker.StatusRunning, Address: t.Address.Addr(), Created: Epoch, Started: Epoch,
 					Labels: map[string]string{
 						docker.LabelInstance: labels[docker.LabelInstance], docker.LabelApp: a.AppID, docker.LabelService: a.Service,
-						docker.LabelRelease: a.ReleaseID, docker.LabelReplica: strconv.Itoa(t.Replica), docker.LabelMember: "main",
+						docker.LabelRelease: a.ReleaseID, docker.LabelReplica: strconv.Itoa(t.Replica), docker.LabelMember: m.Name,
 					},
 				}
 				if m.Role != spec.RoleMain {
 					c.Status, c.Exit.Code = docker.StatusExited, 3
 					c.ID, c.Name = c.ID+"-"+m.Name, c.Name+"-"+m.Name
-					c.Labels[docker.LabelMember], c.Labels[docker.LabelRole] = m.Name, string(m.Role)
+					c.Labels[docker.LabelRole] = string(m.Role)
 				}
 				out = append(out, c)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/internal/reconcile"
+	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 	"github.com/berth-cloud/berth/internal/store/sqlite"
 )
@@ -227,13 +228,15 @@ func (r *rollout) release(ctx context.Context, d *store.DesiredService) (store.R
 	if d.ReleaseID != "" {
 		return r.store.GetRelease(ctx, d.ReleaseID)
 	}
-	hash := d.Spec.Hash()
+	// Whatever version a secret has: the vault is not asked.
+	asked := d.Spec.WithSecretVersions(func(spec.SecretRef) int64 { return 1 })
+	hash := asked.Hash()
 	nonce := hash[:12]
 	if d.RestartNonce != "" {
 		nonce += "." + d.RestartNonce
 	}
 	return r.store.CreateRelease(ctx, store.Release{
-		Service: d.Name, AppID: d.AppID, Image: d.Image, Spec: d.Spec, SpecHash: hash, RestartNonce: d.RestartNonce, Nonce: nonce,
+		Service: d.Name, AppID: d.AppID, Image: d.Image, Spec: asked, SpecHash: hash, RestartNonce: d.RestartNonce, Nonce: nonce,
 		Resolved:  fmt.Sprintf("%s@sha256:%x", d.Image, sha256.Sum256([]byte(d.Image)))[:len(d.Image)+20],
 		AttemptID: r.part.AttemptID, CreatedAt: r.at,
 	})
