@@ -174,15 +174,20 @@ func (d *Dir) AddValue(ctx context.Context, ref Ref, v SealedValue) error {
 		if v.Version != next {
 			return fmt.Errorf("%w: version %d of %s was to be stored, the next is %d", ErrConflict, v.Version, ref, next)
 		}
-		t, err := d.readTenant(ref.Tenant)
-		if err != nil {
-			return err
-		}
-		if err := d.writeTenant(t); err != nil { // so that the tenant has a name
+		if err := d.nameTenant(ref.Tenant); err != nil {
 			return err
 		}
 		return d.writeValue(keyDir(ref), valueFile{ref.Tenant, ref.Key, v.Version, v.CreatedAt.UTC(), v.Sealed})
 	})
+}
+
+// nameTenant writes the file that says whose directory it is, if it is not there.
+func (d *Dir) nameTenant(tenant string) error {
+	t, err := d.readTenantAt(tenantDir(tenant))
+	if err != nil || t.Tenant != "" {
+		return err
+	}
+	return d.writeTenant(tenantFile{Tenant: tenant})
 }
 
 // ListValues implements Blobs.

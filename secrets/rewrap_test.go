@@ -273,7 +273,7 @@ func TestSecretsAreStoredWhileTheMasterKeyChanges(t *testing.T) {
 	stored := make([][]string, 4)
 	for w := range stored {
 		writers.Go(func() {
-			for i := 0; i < 400 && (ctx.Err() == nil || i < 5); i++ {
+			for i := 0; i < 60 && (ctx.Err() == nil || i < 5); i++ {
 				tenant := fmt.Sprintf("t-%d-%d", w, i)
 				if _, err := s.Put(t.Context(), secrets.Ref{Tenant: tenant, Key: "k"}, secrets.NewSecretString(canary+tenant)); err != nil {
 					t.Errorf("put while the key changes: %v", err)
