@@ -19,7 +19,7 @@ func (p *planner) rollForward(goal *store.Release) {
 		p.condition(reconcile.False, Reason(p.w.Attempt.Reason), p.w.Attempt.Message)
 		return
 	}
-	if handsOver(goal, nil) && p.stopOthers(goal) {
+	if (handsOver(goal, nil) || goal.Spec.ReplicaExclusive()) && p.stopOthers(goal) {
 		// What an earlier try left running may hold what the goal needs alone.
 		p.want(goal)
 		p.progress(ReasonStarting, "containers of an earlier try are being stopped")
