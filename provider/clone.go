@@ -32,7 +32,8 @@ func CloneServices(services []ServiceSpec) []ServiceSpec {
 	return out
 }
 
-// clone copies d with everything that it points to.
+// clone copies d with everything that it points to. Inside a field nil and empty
+// are the same, and become nil.
 func (d ServiceDeploySpec) clone() ServiceDeploySpec {
 	d.Env = maps.Clone(d.Env)
 	d.HealthCheck = d.HealthCheck.clone()
@@ -58,7 +59,7 @@ func (d ServiceDeploySpec) clone() ServiceDeploySpec {
 func (h *HealthCheckSpec) clone() *HealthCheckSpec {
 	h = clonePointer(h)
 	if h != nil {
-		h.Exec = slices.Clone(h.Exec)
+		h.Exec = nilWhenEmpty(slices.Clone(h.Exec))
 		h.GRPC = clonePointer(h.GRPC)
 	}
 	return h
@@ -67,8 +68,8 @@ func (h *HealthCheckSpec) clone() *HealthCheckSpec {
 func (s *SecuritySpec) clone() *SecuritySpec {
 	s = clonePointer(s)
 	if s != nil {
-		s.CapAdd = slices.Clone(s.CapAdd)
-		s.CapDrop = slices.Clone(s.CapDrop)
+		s.CapAdd = nilWhenEmpty(slices.Clone(s.CapAdd))
+		s.CapDrop = nilWhenEmpty(slices.Clone(s.CapDrop))
 		s.NoNewPrivileges = clonePointer(s.NoNewPrivileges)
 	}
 	return s
@@ -77,7 +78,7 @@ func (s *SecuritySpec) clone() *SecuritySpec {
 func clonePorts(ports []PortSpec) []PortSpec {
 	out := slices.Clone(ports)
 	for i := range out {
-		out[i].Domains = slices.Clone(out[i].Domains)
+		out[i].Domains = nilWhenEmpty(slices.Clone(out[i].Domains))
 		out[i].TLS = clonePointer(out[i].TLS)
 	}
 	return out

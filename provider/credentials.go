@@ -2,6 +2,8 @@ package provider
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"log/slog"
 	"time"
 )
@@ -25,6 +27,9 @@ func (Credentials) String() string { return redacted }
 
 // GoString is String, for %#v.
 func (Credentials) GoString() string { return redacted }
+
+// Format is String for every verb; without it %d would print the fields.
+func (Credentials) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, redacted) }
 
 // LogValue is String, for slog.
 func (Credentials) LogValue() slog.Value { return slog.StringValue(redacted) }

@@ -89,6 +89,10 @@ func (m *Manager) swap(ctx context.Context, workload id.ID, change func(*record)
 		if err != nil && !errors.Is(err, provider.ErrNotFound) {
 			return nil, err
 		}
+		var held map[string]bool
+		if rec != nil && m.opts.Vault != nil {
+			held = rec.configKeys(m.configPrefix(workload), "", "")
+		}
 		next, err := change(rec)
 		if errors.Is(err, errNoChange) {
 			return next, nil
@@ -99,6 +103,7 @@ func (m *Manager) swap(ctx context.Context, workload id.ID, change func(*record)
 		next.prune(m.opts.Policy)
 		err = m.put(ctx, next, version)
 		if err == nil {
+			m.forget(ctx, held, next)
 			return next, nil
 		}
 		if !errors.Is(err, provider.ErrConflict) {

@@ -75,20 +75,13 @@ func (r *record) requested(release id.ID) *Rollout {
 }
 
 // base is the release that a partial deploy adds to: the last that succeeded, and
-// before any has the newest first one, because there is nothing else to know the
-// services from.
+// before any has the first one, because there is nothing else to know the services
+// from.
 func (r *record) base() *Release {
 	if current := r.release(r.Current); current != nil {
 		return current
 	}
-	for i := range slices.Backward(r.Rollouts) {
-		if r.Rollouts[i].Kind == KindInitial {
-			if release := r.release(r.Rollouts[i].Release); release != nil {
-				return release
-			}
-		}
-	}
-	return nil
+	return r.release(r.Provision.ReleaseID)
 }
 
 // idle reports why nothing new may begin.

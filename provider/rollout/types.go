@@ -154,6 +154,14 @@ type Rollout struct {
 	// Request recognises a repetition.
 	Request *Request `json:"request,omitempty"`
 
+	// Moves counts the writes of this rollout. Whoever wants to write the next one
+	// compares it.
+	Moves int64 `json:"moves,omitempty"`
+
+	// Asked counts how often the provider was asked for the release of the present
+	// direction anew.
+	Asked int `json:"asked,omitempty"`
+
 	// ProviderRef is the provider's handle, for people.
 	ProviderRef string `json:"provider_ref,omitempty"`
 

@@ -1,0 +1,140 @@
+package providertest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/berth-cloud/berth/id"
+	"github.com/berth-cloud/berth/provider"
+)
+
+// answerTime bounds one question to a container.
+const answerTime = 10 * time.Second
+
+// endpoints are those of a service, of all replicas or of one.
+func endpoints(st *provider.InstanceStatus, service string, replica int) []provider.Endpoint {
+	var out []provider.Endpoint
+	for _, ep := range st.Endpoints {
+		if ep.ServiceName == service && (replica < 0 || ep.Replica != nil && *ep.Replica == replica) {
+			out = append(out, ep)
+		}
+	}
+	return out
+}
+
+// do asks a replica of a service to take steps, and returns what they print. It
+// waits until the replica has an endpoint; -1 is any replica.
+func (e *env) do(instance id.ID, service string, replica int, steps ...string) string {
+	e.Helper()
+	var said string
+	var err error
+	ok := e.Wait(func() bool {
+		if e.ctx.Err() != nil {
+			return true
+		}
+		e.step()
+		var st *provider.InstanceStatus
+		if st, err = e.Provider.Status(e.ctx, instance); err != nil {
+			return false
+		}
+		all := endpoints(st, service, replica)
+		if len(all) == 0 {
+			err = fmt.Errorf("no endpoint of replica %d, only %+v", replica, st.Endpoints)
+			return false
+		}
+		said, err = e.ask(e.ctx, all[0], steps...)
+		return err == nil || !transient(err)
+	})
+	if err != nil || !ok {
+		e.Fatalf("%s, asked to take %q: %v", service, steps, err)
+	}
+	return strings.TrimSuffix(said, "\n")
+}
+
+// answerError is an answer that says that a step failed.
+type answerError struct{ status, text string }
+
+func (a *answerError) Error() string { return a.status + ": " + a.text }
+
+// transient reports whether err may be that of a container on its way in or out.
+func transient(err error) bool {
+	_, answered := err.(*answerError)
+	return !answered
+}
+
+// try is do for steps that may fail; the error is what the container answered.
+func (e *env) try(instance id.ID, service string, replica int, steps ...string) (string, error) {
+	e.Helper()
+	for _, ep := range endpoints(e.status(instance), service, replica) {
+		said, err := e.ask(e.ctx, ep, steps...)
+		return strings.TrimSuffix(said, "\n"), err
+	}
+	return "", fmt.Errorf("%s has no endpoint", service)
+}
+
+// ask puts one question to one endpoint.
+func (e *env) ask(ctx context.Context, ep provider.Endpoint, steps ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	target := "http://conformance/do?" + url.Values{"step": steps}.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return "", err
+	}
+	client := http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return e.dial(ctx, ep) },
+	}}
+	res, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 4<<20))
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = &answerError{res.Status, strings.TrimSpace(string(body))}
+	}
+	return string(body), err
+}
+
+func (e *env) dial(ctx context.Context, ep provider.Endpoint) (net.Conn, error) {
+	if e.Dial != nil {
+		return e.Dial(ctx, ep)
+	}
+	u, err := url.Parse(ep.URL)
+	if err != nil {
+		return nil, err
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", u.Host)
+}
+
+// refs are the handles of the containers of a service, by replica.
+func refs(st *provider.InstanceStatus, service string) []string {
+	var out []string
+	for _, r := range st.Services[service].Replicas {
+		out = append(out, r.ProviderRef)
+	}
+	return out
+}
+
+// same fails when the containers of a service are others than before.
+func (e *env) same(instance id.ID, service string, before []string, after string) {
+	e.Helper()
+	if now := refs(e.status(instance), service); !slices.Equal(now, before) {
+		e.Errorf("%s the containers of %s are %q, before they were %q", after, service, now, before)
+	}
+}
+
+// settle lets a little time pass in which nothing shall happen.
+func (e *env) settle() {
+	polls := 0
+	e.Wait(func() bool { e.step(); polls++; return polls > 5 })
+}
