@@ -1,0 +1,165 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/berth-cloud/berth/provider"
+	"github.com/berth-cloud/berth/secrets"
+)
+
+// Limits are what the operator allows and what the driver was given.
+type Limits struct {
+	// Capabilities may be added by a workload.
+	Capabilities []string
+	// Vault says that there is one, for secrets and config files.
+	Vault bool
+}
+
+// refusals collects the fields that the driver cannot honour.
+type refusals struct{ list []string }
+
+func (r *refusals) add(path, why string) { r.list = append(r.list, path+": "+why) }
+
+func (r *refusals) err() error {
+	if len(r.list) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w by docker: %s", provider.ErrNotSupported, strings.Join(r.list, "; "))
+}
+
+// Refuse is ErrNotSupported, with the path of every field, for services that ask
+// for what this driver cannot do.
+func (l Limits) Refuse(services []provider.ServiceSpec) error {
+	var r refusals
+	main, _ := Main(services)
+	for i, s := range services {
+		l.refuse(&r, fmt.Sprintf("services[%d]", i), s)
+		if s.StopGrace != 0 && s.EffectiveRole() == provider.RoleSidecar && s.StopGrace != cmp.Or(main.StopGrace, provider.DefaultStopGrace) {
+			r.add(fmt.Sprintf("services[%d].stop_grace", i), "the members of a group end within the grace of main")
+		}
+		if len(s.Annotations) > 0 && s.EffectiveRole() != provider.RoleMain {
+			r.add(fmt.Sprintf("services[%d].annotations", i), "only main has annotations")
+		}
+	}
+	return r.err()
+}
+
+// RefuseDeploys does the same for the parts of a deploy, by what they set.
+func (l Limits) RefuseDeploys(deploys []provider.ServiceDeploySpec) error {
+	var r refusals
+	for i, d := range deploys {
+		l.refuse(&r, fmt.Sprintf("services[%d]", i), d.Apply(provider.ServiceSpec{Name: d.Name}))
+	}
+	return r.err()
+}
+
+func (l Limits) refuse(r *refusals, where string, s provider.ServiceSpec) {
+	size(r, where+".resources", s.Resources)
+	for i, p := range s.Ports {
+		at := fmt.Sprintf("%s.ports[%d]", where, i)
+		if len(p.Domains) > 0 {
+			r.add(at+".domains", "it routes no domains; publish the port")
+		}
+		if p.TLS != nil {
+			r.add(at+".tls", "it ends no TLS")
+		}
+	}
+	for i, v := range s.Volumes {
+		at := fmt.Sprintf("%s.volumes[%d]", where, i)
+		if v.SizeMB != 0 {
+			r.add(at+".size_mb", "volumes of an engine have no limit")
+		}
+		if v.Type != "" {
+			r.add(at+".type", "an engine has one class of volumes")
+		}
+	}
+	l.refuseValues(r, where, s)
+	refuseCheck(r, where+".health_check", s.HealthCheck, s.Ports)
+	refuseCheck(r, where+".liveness", s.Liveness, s.Ports)
+	if s.Liveness != nil && s.Liveness.StartPeriod != 0 {
+		r.add(where+".liveness.start_period", "liveness counts from the moment the container was ready; use health_check.start_period")
+	}
+	l.refuseSecurity(r, where+".security", s.Security)
+}
+
+func (l Limits) refuseValues(r *refusals, where string, s provider.ServiceSpec) {
+	for i, ref := range s.Secrets {
+		at := fmt.Sprintf("%s.secrets[%d]", where, i)
+		switch ref.EffectiveType() {
+		case secrets.SecretEnv, secrets.SecretFile:
+			if !l.Vault {
+				r.add(at, "the driver was made without a vault")
+			}
+		case secrets.SecretRegistry:
+			r.add(at+".type", "logins to registries are credentials of the call")
+		case secrets.SecretTLS:
+			r.add(at+".type", "certificates are mounted as two secrets of type file")
+		}
+	}
+	for i := range s.ConfigFiles {
+		if !l.Vault {
+			r.add(fmt.Sprintf("%s.config_files[%d]", where, i), "the driver was made without a vault")
+		}
+	}
+}
+
+func (l Limits) refuseSecurity(r *refusals, where string, s *provider.SecuritySpec) {
+	if s == nil {
+		return
+	}
+	for i, c := range s.CapAdd {
+		if !slices.Contains(l.Capabilities, c) && !slices.Contains(DefaultCapabilities(), c) {
+			r.add(fmt.Sprintf("%s.cap_add[%d]", where, i), "the operator does not allow "+c)
+		}
+	}
+	if s.NoNewPrivileges != nil && !*s.NoNewPrivileges {
+		r.add(where+".no_new_privileges", "false is never allowed")
+	}
+}
+
+func refuseCheck(r *refusals, where string, h *provider.HealthCheckSpec, ports []provider.PortSpec) {
+	if h == nil {
+		return
+	}
+	if h.GRPC != nil {
+		r.add(where+".grpc", "it has no gRPC probe; use exec, or a TCP connection")
+	}
+	port := h.Port
+	if port == 0 {
+		port = firstPort(ports)
+	}
+	https := slices.ContainsFunc(ports, func(p provider.PortSpec) bool {
+		return p.Container == port && p.Protocol == provider.ProtocolHTTPS
+	})
+	if h.Path != "" && https {
+		r.add(where+".path", "HTTP probes speak no TLS; use exec, or a TCP connection")
+	}
+}
+
+// size is about limits of one container.
+func size(r *refusals, where string, s provider.ResourceSpec) {
+	if s.DiskMB != 0 {
+		r.add(where+".disk_mb", "an engine does not bound what a container writes")
+	}
+	if s.GPU != "" {
+		r.add(where+".gpu", "devices of the host are not given out")
+	}
+}
+
+// RefuseSize is ErrNotSupported for a size that the driver cannot set.
+func RefuseSize(s provider.ResourceSpec) error {
+	var r refusals
+	size(&r, "resources", s)
+	return r.err()
+}
+
+// RefuseStrategy is ErrNotSupported for a strategy that the driver does not have.
+func RefuseStrategy(name string) error {
+	if name != provider.StrategyCanary {
+		return nil
+	}
+	return fmt.Errorf("%w by docker: strategy: %s", provider.ErrNotSupported, name)
+}
