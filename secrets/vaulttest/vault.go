@@ -14,7 +14,7 @@ import (
 )
 
 // patience bounds each test of the suite.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // RunVault runs every test of the suite, each on an empty vault that open makes
 // and ends with its test.
@@ -45,16 +45,15 @@ func RunVault(t *testing.T, open func(t testing.TB) secrets.Vault) {
 		t.Run(tc.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			tc.run(&vaultEnv{T: t, ctx: ctx, open: open, v: open(t)})
+			tc.run(&vaultEnv{T: t, ctx: ctx, v: open(t)})
 		})
 	}
 }
 
 type vaultEnv struct {
 	*testing.T
-	ctx  context.Context
-	open func(testing.TB) secrets.Vault
-	v    secrets.Vault
+	ctx context.Context
+	v   secrets.Vault
 }
 
 func at(tenant, key string) secrets.Ref { return secrets.Ref{Tenant: tenant, Key: key} }
