@@ -140,6 +140,7 @@ type Store interface {
 	Prune(ctx context.Context, keep int) error
 
 	SecretStore
+	RecordStore
 
 	reconcile.ConditionStore
 	ListConditions(ctx context.Context) (map[string][]reconcile.Condition, error)

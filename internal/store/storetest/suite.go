@@ -40,6 +40,7 @@ func RunSuite(t *testing.T, open func(t testing.TB, dir string) store.Store) {
 		{"KeptLog", keptLogTests()},
 		{"Prune", pruneTests()},
 		{"Secret", secretTests()},
+		{"Record", recordTests()},
 		{"Changes", changesTests()},
 		{"Life", lifeTests()},
 		{"Concurrency", concurrencyTests()},
