@@ -8,6 +8,10 @@ const (
 	// MaxServices is the number of services of a workload.
 	MaxServices = 32
 
+	// MaxEntries is the number of entries of each list and map of a service:
+	// variables, ports, volumes, arguments and so on.
+	MaxEntries = 256
+
 	// MaxReplicas is the number of groups of a workload.
 	MaxReplicas = 1000
 

@@ -24,7 +24,8 @@ import (
 //   - A volume that several members mount has one size and one type.
 //   - Variables have names of letters, digits and _.-, and no secret has the
 //     name of another variable.
-//   - No number and no duration is negative.
+//   - No list or map has more than MaxEntries entries, and no number and no
+//     duration is negative.
 func ValidateServices(services []ServiceSpec) error {
 	var p problems
 	validateServices(&p, services)
@@ -38,6 +39,9 @@ func validateServices(p *problems, services []ServiceSpec) {
 	}
 	if len(services) > MaxServices {
 		p.add("services", "has %d services, the most is %d", len(services), MaxServices)
+		return
+	}
+	if !validateLengths(p, services) {
 		return
 	}
 	names, mains, main := map[string]int{}, 0, -1
@@ -65,6 +69,26 @@ func validateServices(p *problems, services []ServiceSpec) {
 	validateDependencies(p, services, names)
 	validatePorts(p, services)
 	validateSharedVolumes(p, services)
+}
+
+// validateLengths stops a request before its lists are compared with each other.
+func validateLengths(p *problems, services []ServiceSpec) bool {
+	good := true
+	for i, s := range services {
+		for _, f := range []struct {
+			name string
+			n    int
+		}{
+			{"depends_on", len(s.DependsOn)}, {"env", len(s.Env)}, {"ports", len(s.Ports)}, {"volumes", len(s.Volumes)}, {"secrets", len(s.Secrets)},
+			{"config_files", len(s.ConfigFiles)}, {"annotations", len(s.Annotations)}, {"command", len(s.Command)}, {"args", len(s.Args)}, {"tmpfs", len(s.Tmpfs)},
+		} {
+			if f.n > MaxEntries {
+				p.add(at("services", i)+"."+f.name, "has %d entries, the most is %d", f.n, MaxEntries)
+				good = false
+			}
+		}
+	}
+	return good
 }
 
 // validateReplicas knows main.

@@ -58,13 +58,18 @@ func (r DeployRequest) Validate() error {
 		return p.err()
 	}
 	seen := map[string]bool{}
+	services := make([]ServiceSpec, len(r.Services))
 	for i, d := range r.Services {
-		where := at("services", i)
 		if seen[d.Name] {
-			p.add(where+".name", "%q is listed twice", d.Name)
+			p.add(at("services", i)+".name", "%q is listed twice", clip(d.Name))
 		}
 		seen[d.Name] = true
-		validateService(&p, where, d.Apply(ServiceSpec{Name: d.Name}), len(d.Ports) == 0)
+		services[i] = d.Apply(ServiceSpec{Name: d.Name})
+	}
+	if validateLengths(&p, services) {
+		for i, s := range services {
+			validateService(&p, at("services", i), s, len(s.Ports) == 0)
+		}
 	}
 	return p.err()
 }

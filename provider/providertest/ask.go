@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -33,9 +34,19 @@ func endpoints(st *provider.InstanceStatus, service string, replica int) []provi
 // waits until the replica has an endpoint; -1 is any replica.
 func (e *env) do(instance id.ID, service string, replica int, steps ...string) string {
 	e.Helper()
+	said, err := e.try(instance, service, replica, steps...)
+	if err != nil {
+		e.Fatalf("%s, asked to take %q: %v", service, steps, err)
+	}
+	return said
+}
+
+// try is do for steps that may fail: the error is what the container answered.
+func (e *env) try(instance id.ID, service string, replica int, steps ...string) (string, error) {
+	e.Helper()
 	var said string
 	var err error
-	ok := e.Wait(func() bool {
+	answered := e.Wait(func() bool {
 		if e.ctx.Err() != nil {
 			return true
 		}
@@ -50,34 +61,29 @@ func (e *env) do(instance id.ID, service string, replica int, steps ...string) s
 			return false
 		}
 		said, err = e.ask(e.ctx, all[0], steps...)
-		return err == nil || !transient(err)
+		var answer *answerError
+		return err == nil || errors.As(err, &answer)
 	})
-	if err != nil || !ok {
-		e.Fatalf("%s, asked to take %q: %v", service, steps, err)
+	if !answered || e.ctx.Err() != nil {
+		e.Fatalf("%s, asked to take %q, did not answer: %v", service, steps, err)
 	}
-	return strings.TrimSuffix(said, "\n")
+	return strings.TrimSuffix(said, "\n"), err
+}
+
+// kick asks for steps after which there may be nobody left to answer.
+func (e *env) kick(instance id.ID, service string, replica int, steps ...string) {
+	e.Helper()
+	all := endpoints(e.status(instance), service, replica)
+	if len(all) == 0 {
+		e.Fatalf("%s has no endpoint", service)
+	}
+	_, _ = e.ask(e.ctx, all[0], steps...)
 }
 
 // answerError is an answer that says that a step failed.
 type answerError struct{ status, text string }
 
 func (a *answerError) Error() string { return a.status + ": " + a.text }
-
-// transient reports whether err may be that of a container on its way in or out.
-func transient(err error) bool {
-	_, answered := err.(*answerError)
-	return !answered
-}
-
-// try is do for steps that may fail; the error is what the container answered.
-func (e *env) try(instance id.ID, service string, replica int, steps ...string) (string, error) {
-	e.Helper()
-	for _, ep := range endpoints(e.status(instance), service, replica) {
-		said, err := e.ask(e.ctx, ep, steps...)
-		return strings.TrimSuffix(said, "\n"), err
-	}
-	return "", fmt.Errorf("%s has no endpoint", service)
-}
 
 // ask puts one question to one endpoint.
 func (e *env) ask(ctx context.Context, ep provider.Endpoint, steps ...string) (string, error) {

@@ -209,7 +209,7 @@ func liveness(e *env) {
 func crashLoop(e *env) {
 	req := e.request()
 	e.running(req)
-	_, _ = e.try(req.InstanceID, "web", 0, "exit:7")
+	e.kick(req.InstanceID, "web", 0, "exit:7")
 	st := e.until(req.InstanceID, "running again", func(st *provider.InstanceStatus) bool {
 		return st.Ready && st.Restarts > 0
 	})

@@ -24,7 +24,7 @@ type prober struct {
 	versions map[string]int
 	// mixed counts statuses whose endpoints answered with more than one version.
 	mixed int
-	// fewest is the lowest number of endpoints of one status that answered.
+	// fewest is the lowest number of endpoints that a status gave.
 	fewest int
 }
 
@@ -65,9 +65,10 @@ func (p *prober) once(ctx context.Context) {
 			said = "status: " + err.Error()
 			continue
 		}
+		all := endpoints(st, p.service, -1)
 		answers := 0
 		seen := map[string]bool{}
-		for _, ep := range endpoints(st, p.service, -1) {
+		for _, ep := range all {
 			version, err := p.e.ask(ctx, ep, "env:VERSION")
 			if err != nil {
 				said = fmt.Sprintf("%s: %v", ep.URL, err)
@@ -80,12 +81,12 @@ func (p *prober) once(ctx context.Context) {
 			return
 		}
 		if answers == 0 {
-			if len(endpoints(st, p.service, -1)) == 0 {
+			if len(all) == 0 {
 				said = "no endpoint; the instance is " + describe(st)
 			}
 			continue
 		}
-		p.note(answers, seen)
+		p.note(len(all), seen)
 		return
 	}
 	if ctx.Err() == nil {
@@ -93,9 +94,9 @@ func (p *prober) once(ctx context.Context) {
 	}
 }
 
-func (p *prober) note(answers int, seen map[string]bool) {
+func (p *prober) note(given int, seen map[string]bool) {
 	p.asked++
-	p.fewest = min(p.fewest, answers)
+	p.fewest = min(p.fewest, given)
 	for v := range seen {
 		p.versions[v]++
 	}
