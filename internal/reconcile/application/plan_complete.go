@@ -106,10 +106,10 @@ func (p *planner) completed(goal *store.Release, g *Group) {
 	if g != nil && g.Running() {
 		p.stopWhenDrained(g)
 	}
-	if p.w.Active.ReleaseID != goal.ID {
-		row := *p.w.Active
-		row.ReleaseID = goal.ID
-		p.setActive(row, "completed")
+	row := *p.w.Active
+	row.ReleaseID, row.Targets, row.Replicas = goal.ID, nil, 1
+	if p.setActive(row, "completed"); p.plans(ActSetActive, "") {
+		p.condition(reconcile.True, ReasonCompleted, "it ran to its end")
 		return
 	}
 	if p.attemptFailed() && !(p.w.Release != nil && p.w.Release.ID == goal.ID) {

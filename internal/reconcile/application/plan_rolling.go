@@ -11,6 +11,9 @@ import (
 // rolls reports whether a change towards the release goes a few replicas at a
 // time. Where a replica needs what its predecessor holds, nothing else can.
 func (p *planner) rolls(goal *store.Release) bool {
+	if r := p.w.ActiveRelease; r != nil && r.Spec.Completes() {
+		return false // it has no replicas to replace
+	}
 	return p.w.Desired.Spec.Strategy == spec.Rolling || goal.Spec.ReplicaExclusive()
 }
 
