@@ -19,7 +19,7 @@ type restartInput struct {
 }
 
 func (s *Server) registerRestart(r *registrar) {
-	restart := op(http.MethodPost, "/v1/apps/{app}/restart", "restart", "Replace the containers of services by new ones of the same")
+	restart := op(http.MethodPost, "/v1/apps/{app}/restart", "restart", "Replace the containers of services by new ones of the same spec")
 	restart.Description = "Every replica is rolled as by a change: a new one takes over once it is ready. Answers as apply does."
 	register(r, RuleAdmin, restart, func(ctx context.Context, in *restartInput) (*changeOutput, error) {
 		return s.answerChange(ctx, func() (wire.ChangeResult, error) { return s.restart(ctx, in.App, in.Body) })

@@ -164,14 +164,12 @@ func (a *app) printSecrets(secrets []wire.Secret) {
 	}
 	rows := [][]cell{a.header("NAME", "VERSION", "AGE", "USED BY")}
 	for _, s := range secrets {
-		number, age := plain(fmt.Sprint(s.Version)), plain("")
+		number, age := plain("not set"), plain("-")
 		switch {
 		case s.Set:
-			age = plain(ago(a.env.Now().Sub(s.UpdatedAt)))
+			number, age = plain(fmt.Sprint(s.Version)), plain(ago(a.env.Now().Sub(s.UpdatedAt)))
 		case s.Required:
-			number, age = cell{"not set", a.out.red}, plain("-")
-		default:
-			number, age = plain("not set"), plain("-")
+			number.paint = a.out.red
 		}
 		rows = append(rows, []cell{{s.Name, a.out.bold}, number, age, plain(strings.Join(s.UsedBy, " "))})
 	}

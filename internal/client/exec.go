@@ -86,6 +86,7 @@ func (c *Client) dialExec(ctx context.Context, e Exec) (*websocket.Conn, error) 
 	}
 	dialing, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
+	//nolint:bodyclose // of an answer by Dial it is never to be closed
 	conn, resp, err := websocket.Dial(dialing, target, &websocket.DialOptions{
 		HTTPClient: c.http, Subprotocols: []string{execwire.Subprotocol},
 	})
