@@ -8,9 +8,11 @@ const (
 	LabelService  = "berth.service"   // the full service name
 	LabelRelease  = "berth.release"   // the release's id, "shop-web-v3"
 	LabelSpecHash = "berth.spec-hash" // the full hash of the spec it was made from
-	LabelMember   = "berth.member"    // which member of its group: "main", or the name of an init or a sidecar
+	LabelMember   = "berth.member"    // which member of its group, by the name in the spec
 	LabelFiles    = "berth.files"     // on a volume: the container whose files it holds
 	LabelRole     = "berth.role"      // the member's role: "init" or "sidecar"; none is main
 	LabelReplica  = "berth.replica"   // the replica's index, from 0
 	LabelVolume   = "berth.volume"    // on a volume: its name in app.yaml
+	LabelWorkload = "berth.workload"  // the id of the provider's workload it belongs to
+	LabelTenant   = "berth.tenant"    // the tenant that the workload belongs to
 )

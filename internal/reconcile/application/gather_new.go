@@ -18,7 +18,10 @@ func (c *Controller) gatherNew(ctx context.Context, w *World) error {
 		if m.Role == spec.RoleMain {
 			ref = w.Desired.Image
 		}
-		img, err := c.imageState(ctx, w, ref)
+		img, err := c.keptImage(ctx, w, m, ref)
+		if err == nil && img.Present == nil {
+			img, err = c.imageState(ctx, w, ref)
+		}
 		if err != nil {
 			return err
 		}
@@ -37,6 +40,27 @@ func (c *Controller) gatherNew(ctx context.Context, w *World) error {
 		w.Secrets[ref.Key] = version
 	}
 	return nil
+}
+
+// keptImage is the image of a member that is only restarted: the one that the
+// active release found, whatever its tag leads to by now. Without one, or where
+// the engine has lost it, nothing is present.
+func (c *Controller) keptImage(ctx context.Context, w *World, m spec.Member, ref string) (ImageState, error) {
+	if w.Attempt == nil || w.Attempt.Action != "restart" || w.ActiveRelease == nil {
+		return ImageState{}, nil
+	}
+	known := memberImage(w.ActiveRelease, m.Name, m.Role)
+	if known.Image != ref || known.ImageID == "" {
+		return ImageState{}, nil
+	}
+	img, err := c.rt.Image(ctx, known.ImageID)
+	switch {
+	case docker.IsImageNotFound(err):
+		return ImageState{}, nil
+	case err != nil:
+		return ImageState{}, fmt.Errorf("look for image %s on the engine: %w", known.ImageID, err)
+	}
+	return ImageState{Ref: ref, Present: img}, nil
 }
 
 func (c *Controller) imageState(ctx context.Context, w *World, ref string) (ImageState, error) {

@@ -109,12 +109,13 @@ func (w *World) trusted(g *Group, m *Member) bool {
 // they say how that shows.
 func settled(w *World, r *store.Release, g *Group, names []string) bool {
 	for _, name := range names {
-		m := g.member(name)
+		m, s := g.member(name), specOf(r, name)
 		switch {
-		case m == nil || m.Role == spec.RoleInit && !m.completed():
+		case m == nil && s.Role == spec.RoleInit && !g.Main().Started.IsZero():
+		case m == nil || s.Role == spec.RoleInit && !m.completed():
 			return false
-		case m.Role == spec.RoleInit, w.trusted(g, m):
-		case m.Status != docker.StatusRunning, specOf(r, name).Readiness != nil && m.Ready.ReadySince.IsZero():
+		case s.Role == spec.RoleInit, w.trusted(g, m):
+		case m.Status != docker.StatusRunning, s.Readiness != nil && m.Ready.ReadySince.IsZero():
 			return false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/docker/dockertest"
+	"github.com/berth-cloud/berth/internal/store"
 	"github.com/berth-cloud/berth/internal/spec"
 )
 
@@ -128,5 +129,27 @@ func TestAProgramThatIgnoresTheSignalIsKilledAfterItsGrace(t *testing.T) {
 		if got := died.At.Sub(asked.At); got != want || died.Status == docker.StatusRunning {
 			t.Errorf("a grace of %s: killed after %s, want %s", said, got, want)
 		}
+	}
+}
+
+func TestARestartKeepsTheImageThoughItsTagMoved(t *testing.T) {
+	r := startRig(t)
+	r.apply(r.spec("good:1"))
+	r.settle(20, time.Minute)
+	before, err := r.store.GetRelease(t.Context(), r.attempt().ReleaseID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.engine.AddImage("good:1", docker.Image{SizeBytes: 7}, images["good:2"])
+	r.change("restart", func(d *store.DesiredService) { d.RestartNonce = "1" })
+	r.settle(30, time.Minute)
+	after, err := r.store.GetRelease(t.Context(), r.attempt().ReleaseID)
+	if err != nil || after.ID == before.ID || after.ImageID != before.ImageID {
+		t.Errorf("before %s of %s, after %s of %s, %v", before.ID, before.ImageID, after.ID, after.ImageID, err)
+	}
+	r.change("update", func(*store.DesiredService) {})
+	r.settle(30, time.Minute)
+	if moved, err := r.store.GetRelease(t.Context(), r.attempt().ReleaseID); err != nil || moved.ImageID == before.ImageID {
+		t.Errorf("an update stays with image %s, %v", moved.ImageID, err)
 	}
 }

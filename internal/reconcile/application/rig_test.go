@@ -108,7 +108,10 @@ func (r *rig) apply(s spec.Service) store.Attempt {
 }
 
 // putDesired changes the desired service in an attempt of its own.
-func (r *rig) putDesired(change func(*store.DesiredService)) {
+func (r *rig) putDesired(change func(*store.DesiredService)) { r.change("update", change) }
+
+// change is putDesired as an action of that name.
+func (r *rig) change(action string, change func(*store.DesiredService)) {
 	r.t.Helper()
 	d, err := r.store.GetDesiredService(context.Background(), r.service)
 	if err != nil {
@@ -117,7 +120,7 @@ func (r *rig) putDesired(change func(*store.DesiredService)) {
 	change(d)
 	_, err = r.store.ApplyChange(context.Background(), store.Change{
 		AppID: r.app, Kind: store.AttemptApply, Now: r.clock.Now(), Put: []store.DesiredService{*d},
-		Actions: map[string]string{r.service: "update"},
+		Actions: map[string]string{r.service: action},
 	})
 	if err != nil {
 		r.t.Fatalf("change: %v", err)
