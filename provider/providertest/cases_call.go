@@ -87,9 +87,9 @@ func provisionConflict(e *env) {
 }
 
 func provisionNotFound(e *env) {
-	e.allNotFound(id.New(id.KindInstance), "of an instance that never was")
+	e.allNotFound(id.New(id.KindWorkload), "of an instance that never was")
 	if stepper, ok := e.Provider.(provider.Stepper); ok {
-		_, err := stepper.Step(e.ctx, id.New(id.KindInstance))
+		_, err := stepper.Step(e.ctx, id.New(id.KindWorkload))
 		e.want(err, provider.ErrNotFound, "Step of an instance that never was")
 	}
 }
@@ -117,7 +117,7 @@ func provisionInvalid(e *env) {
 	mains := e.request(e.web("web", provider.RoleMain, port), e.web("second", provider.RoleMain, port+1))
 	_, err = e.Provider.Provision(e.ctx, mains)
 	e.want(err, provider.ErrInvalid, "Provision with two main services")
-	_, err = e.Provider.Provision(e.ctx, provider.ProvisionRequest{InstanceID: id.New(id.KindInstance), TenantID: e.Tenant})
+	_, err = e.Provider.Provision(e.ctx, provider.ProvisionRequest{InstanceID: id.New(id.KindWorkload), TenantID: e.Tenant})
 	e.want(err, provider.ErrInvalid, "Provision without a service")
 }
 

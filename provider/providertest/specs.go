@@ -46,7 +46,7 @@ func (e *env) request(services ...provider.ServiceSpec) provider.ProvisionReques
 		services = []provider.ServiceSpec{e.web("web", provider.RoleMain, port)}
 	}
 	return provider.ProvisionRequest{
-		InstanceID: id.New(id.KindInstance), TenantID: e.Tenant, Name: "conformance", Kind: provider.KindDeployment,
+		InstanceID: id.New(id.KindWorkload), TenantID: e.Tenant, Name: "conformance", Kind: provider.KindDeployment,
 		Services: services, Rollout: &provider.RolloutSpec{ReadyTimeout: time.Minute},
 	}
 }
