@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/berth-cloud/berth/provider"
@@ -158,6 +159,9 @@ func (m *Manager) stumble(ctx context.Context, rec *record, ro *Rollout, rel *Re
 	if refused(err) || !passing(err) && ro.Attempts+1 >= m.opts.Policy.MaxAttempts {
 		return 0, m.fail(ctx, rec, ro, err, ro.Attempts == 0 && changedNothing(ro, err))
 	}
+	if errors.Is(err, provider.ErrBusy) {
+		m.nudge(ctx, rec)
+	}
 	wait := backoff(ro.Attempts + 1)
 	if left := ro.Until.Sub(m.now()); left > 0 {
 		wait = min(wait, left)
@@ -167,6 +171,15 @@ func (m *Manager) stumble(ctx context.Context, rec *record, ro *Rollout, rel *Re
 		r.Attempts++
 		r.RetryAt, r.LastError = &at, failureOf(err)
 	})
+}
+
+// nudge makes a pass for what keeps the provider busy: one that does not advance by
+// itself has nobody else to do it. What comes of it shows in the next call.
+func (m *Manager) nudge(ctx context.Context, rec *record) {
+	if _, _, err := m.look(ctx, rec); err != nil {
+		m.opts.Logger.LogAttrs(ctx, slog.LevelDebug, "busy provider not advanced",
+			slog.String("workload", rec.Workload.String()), slog.String("error", err.Error()))
+	}
 }
 
 // changedNothing reports whether err is the provider's word that the first call

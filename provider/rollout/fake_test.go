@@ -249,6 +249,8 @@ type memStore struct {
 	mu      sync.Mutex
 	records map[string]provider.Record
 	writes  int
+	// refuse, when not nil, may fail a write before its effect.
+	refuse func() error
 	// watch sees every write, with what was there before.
 	watch func(key string, before, after []byte)
 }
@@ -280,6 +282,11 @@ func (s *memStore) Put(_ context.Context, key string, value []byte, prior provid
 	before := s.records[key]
 	if before.Version != prior {
 		return "", fmt.Errorf("%w: record %q", provider.ErrConflict, key)
+	}
+	if s.refuse != nil {
+		if err := s.refuse(); err != nil {
+			return "", err
+		}
 	}
 	if s.watch != nil {
 		s.watch(key, before.Value, value)
