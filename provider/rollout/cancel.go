@@ -17,10 +17,8 @@ import (
 // otherwise is provider.ErrConflict. One that is already on its way back because it failed ends
 // as StateRolledBack.
 func (m *Manager) Cancel(ctx context.Context, workload, rollout id.ID) (*Rollout, error) {
-	moved := false
 	rec, err := m.update(ctx, workload, func(rec *record) error {
 		ro := rec.rollout(rollout)
-		moved = false
 		switch {
 		case ro == nil:
 			return fmt.Errorf("%w: rollout %s of workload %s", provider.ErrNotFound, rollout, workload)
@@ -29,16 +27,12 @@ func (m *Manager) Cancel(ctx context.Context, workload, rollout id.ID) (*Rollout
 		case ro.Ended():
 			return fmt.Errorf("%w: rollout %s has ended: %s", provider.ErrConflict, rollout, ro.State)
 		}
-		ro.CancelWanted, moved = true, true
+		ro.CancelWanted = true
 		ro.Moves++
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	ro := rec.rollout(rollout)
-	if moved {
-		m.tell(ctx, ro)
-	}
-	return ro, nil
+	return rec.rollout(rollout), nil
 }

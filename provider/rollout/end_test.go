@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -410,4 +411,62 @@ func TestRunEndsWithItsContextAndGoesOnLater(t *testing.T) {
 		_, err = m.Run(w.ctx(), w.workload, w.ids.New(id.KindRollout))
 		w.wantErr(err, provider.ErrNotFound)
 	})
+}
+
+func TestACallThatHangsIsCutOffAndMadeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options{})
+		m := timed(w)
+		if _, err := m.Provision(w.ctx(), "here", w.request(), With{Wait: true}); err != nil {
+			t.Fatal(err)
+		}
+		w.registry.Register("here", &hanging{fake: w.fake, left: 2})
+		began := time.Now()
+		if res, err := m.Deploy(w.ctx(), w.change(image("web", "web:2")), With{Wait: true}); err != nil || res.Rollout.State != StateSucceeded {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		if took := time.Since(began); took < 2*DefaultCallTimeout || took > 3*DefaultCallTimeout {
+			t.Fatalf("it took %s", took)
+		}
+		w.served(2)
+	})
+}
+
+// hanging answers its first deploys only when their context ends.
+type hanging struct {
+	*fake
+	left int
+}
+
+func (h *hanging) Deploy(ctx context.Context, req provider.DeployRequest) (*provider.DeployResult, error) {
+	if h.left > 0 {
+		h.left--
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return h.fake.Deploy(ctx, req)
+}
+
+func TestEventsTellEveryMoveInOrder(t *testing.T) {
+	w := newWorld(t, Options{}).provisioned()
+	w.events = nil
+	res, err := w.Deploy(w.ctx(), w.change(image("web", "web:slow")), With{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Cancel(w.ctx(), w.workload, res.Rollout.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.drive()
+	var got []string
+	for _, e := range w.events {
+		if e.Rollout != res.Rollout.ID || e.Workload != w.workload || e.ReleaseVersion != 2 {
+			t.Fatalf("event %+v", e)
+		}
+		got = append(got, place{e.State, e.Phase}.String())
+	}
+	want := []string{"pending ", "running apply", "running await", "running await", "running undo", "running undo_await", "cancelled "}
+	if !slices.Equal(got, want) {
+		t.Fatalf("events %q, want %q", got, want)
+	}
 }

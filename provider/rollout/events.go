@@ -23,6 +23,33 @@ type Event struct {
 	Err error
 }
 
+// mark tells one state of a rollout's record from the next.
+type mark struct {
+	moves int64
+	state State
+}
+
+func (r *record) marks() map[id.ID]mark {
+	if r == nil {
+		return nil
+	}
+	out := make(map[id.ID]mark, len(r.Rollouts))
+	for i := range r.Rollouts {
+		out[r.Rollouts[i].ID] = mark{r.Rollouts[i].Moves, r.Rollouts[i].State}
+	}
+	return out
+}
+
+// tellSince reports every rollout that a write began or moved.
+func (m *Manager) tellSince(ctx context.Context, before map[id.ID]mark, rec *record) {
+	for i := range rec.Rollouts {
+		r := &rec.Rollouts[i]
+		if was, known := before[r.ID]; !known || was != (mark{r.Moves, r.State}) {
+			m.tell(ctx, r)
+		}
+	}
+}
+
 // tell reports where r is now.
 func (m *Manager) tell(ctx context.Context, r *Rollout) {
 	err := r.Err()

@@ -93,6 +93,7 @@ func (m *Manager) swap(ctx context.Context, workload id.ID, change func(*record)
 		if rec != nil && m.opts.Vault != nil {
 			held = rec.configKeys(m.configPrefix(workload), "", "")
 		}
+		before := rec.marks()
 		next, err := change(rec)
 		if errors.Is(err, errNoChange) {
 			return next, nil
@@ -104,6 +105,7 @@ func (m *Manager) swap(ctx context.Context, workload id.ID, change func(*record)
 		err = m.put(ctx, next, version)
 		if err == nil {
 			m.forget(ctx, held, next)
+			m.tellSince(ctx, before, next)
 			return next, nil
 		}
 		if !errors.Is(err, provider.ErrConflict) {

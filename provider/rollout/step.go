@@ -71,7 +71,7 @@ func (m *Manager) pass(ctx context.Context, rec *record, ro *Rollout) (time.Dura
 			now := m.now()
 			r.State, r.StartedAt = StateRunning, &now
 			r.setServices(StateRunning)
-			m.intend(r, PhaseApply, r.Deadline, "ask for release "+version(r))
+			m.intend(r, PhaseApply, r.Deadline, fmt.Sprintf("ask for release %d", r.ReleaseVersion))
 		})
 	case PhaseApply, PhaseUndo:
 		return m.passApply(ctx, rec, ro)
@@ -81,8 +81,6 @@ func (m *Manager) pass(ctx context.Context, rec *record, ro *Rollout) (time.Dura
 		return 0, fmt.Errorf("%w: phase %q", ErrRecord, ro.Phase)
 	}
 }
-
-func version(r *Rollout) string { return fmt.Sprintf("%d", r.ReleaseVersion) }
 
 func (m *Manager) late(deadline time.Time) bool { return !m.now().Before(deadline) }
 
@@ -101,7 +99,7 @@ func (m *Manager) intend(r *Rollout, phase Phase, until time.Time, note string) 
 // move writes the next state of a rollout, unless it is no longer as the decision
 // saw it: then it is errMoved, and nothing that another wrote is lost.
 func (m *Manager) move(ctx context.Context, seen *Rollout, change func(*record, *Rollout)) error {
-	rec, err := m.update(ctx, seen.Workload, func(rec *record) error {
+	_, err := m.update(ctx, seen.Workload, func(rec *record) error {
 		ro := rec.open()
 		if ro == nil || !ro.same(seen) {
 			return errMoved
@@ -113,11 +111,7 @@ func (m *Manager) move(ctx context.Context, seen *Rollout, change func(*record, 
 	if errors.Is(err, provider.ErrNotFound) {
 		return errMoved
 	}
-	if err != nil {
-		return err
-	}
-	m.tell(ctx, rec.rollout(seen.ID))
-	return nil
+	return err
 }
 
 // same reports whether r is where seen was.
