@@ -282,16 +282,40 @@ func desired(app string, wanted *spec.Service, current *store.DesiredService) st
 // notices are what the owner of a service should know about how it is declared.
 func notices(s *spec.Service) []string {
 	var out []string
+	if wait := waitsFor(s.DependsOn); wait != "" {
+		out = append(out, "it starts once "+wait)
+	}
 	switch {
+	case s.Completes(): // its end is what counts
 	case s.Port == 0:
 		out = append(out, "no port, so no route: it counts as ready once it has started and stays up")
 	case s.Readiness == nil:
 		out = append(out, fmt.Sprintf("no readiness probe declared: a TCP check of port %d decides", s.Port))
 	}
-	if s.Port != 0 && len(s.Domains) == 0 {
+	if s.Port != 0 && len(s.Domains) == 0 && !s.Completes() {
 		out = append(out, "no domain, so no route from outside: other services of the app reach it by name")
 	}
 	return out
+}
+
+// waitsFor says what a service waits for: "db is ready and migrate has
+// completed", or nothing.
+func waitsFor(dependencies []spec.Dependency) string {
+	var parts []string
+	for _, d := range dependencies {
+		switch d.Condition {
+		case spec.DependsStarted:
+			parts = append(parts, d.Service+" has started")
+		case spec.DependsCompleted:
+			parts = append(parts, d.Service+" has completed")
+		default:
+			parts = append(parts, d.Service+" is ready")
+		}
+	}
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
+	}
+	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
 }
 
 // pinnedImage reports whether an image reference always means the same image.

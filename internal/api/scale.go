@@ -12,12 +12,6 @@ import (
 	"github.com/berth-cloud/berth/internal/wire"
 )
 
-// The bounds of replicas are those of app.yaml.
-const (
-	maxReplicas    = 50  // of a service
-	maxAppReplicas = 200 // of all services of an app
-)
-
 type scaleInput struct {
 	App  string `path:"app" maxLength:"128"`
 	Body wire.ScaleRequest
@@ -60,26 +54,26 @@ func scaleFaults(st *appState, replicas map[string]int) []wire.ProblemError {
 	refuse := func(where, what, do string) {
 		faults = append(faults, wire.ProblemError{Location: where, Message: what, Hint: do})
 	}
-	total := 0
+	containers := 0
 	for _, name := range st.names() {
 		svc := st.services[name].desired.Spec
 		n, asked := replicas[name]
 		if !asked {
-			total += svc.Replicas
+			containers += svc.Replicas * len(svc.Members())
 			continue
 		}
-		total += max(n, 0)
-		switch {
+		containers += max(n, 0) * len(svc.Members())
+		switch why := svc.Single(); {
 		case n < 1:
 			refuse(name, fmt.Sprintf("%d replicas: at least one runs", n), "to stop it, take it out of the app file and apply that")
-		case n > maxReplicas:
-			refuse(name, fmt.Sprintf("%d replicas: the most is %d", n, maxReplicas), fmt.Sprintf("write a number from 1 to %d", maxReplicas))
-		case n > 1 && svc.Exclusive():
-			refuse(name, fmt.Sprintf("%d replicas run at once, and %s", n, spec.Handover(&svc)), "leave it at 1, or change that in the app file")
+		case n > spec.MaxReplicas:
+			refuse(name, fmt.Sprintf("%d replicas: the most is %d", n, spec.MaxReplicas), fmt.Sprintf("write a number from 1 to %d", spec.MaxReplicas))
+		case n > 1 && why != "":
+			refuse(name, fmt.Sprintf("%d replicas run at once, and %s", n, why), "leave it at 1, or change that in the app file")
 		}
 	}
-	if total > maxAppReplicas {
-		refuse("", fmt.Sprintf("the services come to %d replicas, and the most of one app is %d", total, maxAppReplicas), "make it several apps")
+	if containers > spec.MaxContainers {
+		refuse("", fmt.Sprintf("the services come to %d containers, and the most of one app is %d", containers, spec.MaxContainers), "make it several apps")
 	}
 	return faults
 }

@@ -1,30 +1,71 @@
 package api
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/berth-cloud/berth/internal/spec"
+	"github.com/berth-cloud/berth/internal/store"
 )
 
-// The bounds of scale are those of the file, so that no apply refuses what scale
-// took.
-func TestTheBoundsOfReplicasAreThoseOfTheFile(t *testing.T) {
-	file := func(replicas ...int) error {
-		var b strings.Builder
-		b.WriteString("name: shop\nservices:\n")
-		for i, n := range replicas {
-			fmt.Fprintf(&b, "  s%d: {image: a, replicas: %d}\n", i, n)
+// stateOf is an app as a file describes it.
+func stateOf(t *testing.T, file string) *appState {
+	t.Helper()
+	app, err := spec.Parse([]byte(file), spec.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &appState{name: app.Name, services: map[string]serviceState{}}
+	for name, svc := range app.Services {
+		st.services[name] = serviceState{desired: store.DesiredService{Name: spec.FullName(app.Name, name), Spec: svc}}
+	}
+	return st
+}
+
+func TestScaleCountsEveryMemberOfAReplica(t *testing.T) {
+	st := stateOf(t, `
+name: shop
+services:
+  web: {image: a, sidecars: {proxy: {image: b}, log: {image: c}}}
+  api: {image: a, replicas: 50}
+`)
+	// 50 of api, and three containers a replica of web.
+	if faults := scaleFaults(st, map[string]int{"web": 50}); len(faults) != 0 {
+		t.Errorf("200 containers: %v", faults)
+	}
+	st.services["more"] = stateOf(t, "name: shop\nservices: {more: {image: a}}").services["more"]
+	faults := scaleFaults(st, map[string]int{"web": 50})
+	if len(faults) != 1 || !strings.Contains(faults[0].Message, "201 containers") {
+		t.Errorf("201 containers: %v", faults)
+	}
+}
+
+func TestScaleSaysWhyAJobRunsOnce(t *testing.T) {
+	st := stateOf(t, "name: shop\nservices: {migrate: {image: a, restart: 'no'}}")
+	faults := scaleFaults(st, map[string]int{"migrate": 2})
+	if len(faults) != 1 || !strings.Contains(faults[0].Message, "runs to completion runs once") {
+		t.Errorf("%v", faults)
+	}
+}
+
+func TestNoticesFitWhatAServiceIs(t *testing.T) {
+	st := stateOf(t, `
+name: shop
+services:
+  db: {image: a, port: 5432, health: {readiness: {tcp: true}}}
+  worker: {image: a, depends_on: [db]}
+  migrate: {image: a, restart: 'no', depends_on: {db: {condition: started}}}
+  web: {image: a, depends_on: {db: {condition: ready}, migrate: {condition: completed}}}
+`)
+	for name, want := range map[string][2]string{
+		"worker":  {"it starts once db is ready", "no port, so no route"},
+		"migrate": {"it starts once db has started", ""},
+		"web":     {"it starts once db is ready and migrate has completed", "no port, so no route"},
+	} {
+		svc := st.services[name].desired.Spec
+		got := strings.Join(notices(&svc), "\n")
+		if !strings.Contains(got, want[0]) || !strings.Contains(got, want[1]) || want[1] == "" && strings.Contains(got, "route") {
+			t.Errorf("%s: %q", name, got)
 		}
-		_, err := spec.Parse([]byte(b.String()), spec.Options{})
-		return err
-	}
-	if file(maxReplicas) != nil || file(maxReplicas+1) == nil {
-		t.Errorf("a file takes another most than %d replicas of a service", maxReplicas)
-	}
-	full := []int{maxReplicas, maxReplicas, maxReplicas, maxAppReplicas - 3*maxReplicas}
-	if file(full...) != nil || file(append(full, 1)...) == nil {
-		t.Errorf("a file takes another most than %d replicas of an app", maxAppReplicas)
 	}
 }

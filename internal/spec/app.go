@@ -10,10 +10,10 @@ import (
 // app's network.
 const maxServices = 50
 
-// maxContainers bounds the containers of all replicas of one app together. Its
+// MaxContainers bounds the containers of all replicas of one app together. Its
 // network has 253 addresses; what is left is for a service that rolls, whose new
 // containers stand beside the old ones.
-const maxContainers = 200
+const MaxContainers = 200
 
 // appFields are the keys of the file.
 func appFields() []field[appDraft] {
@@ -92,9 +92,9 @@ func readServices(d *decoder, v value, into *appDraft) {
 	for _, s := range into.services {
 		total += s.Replicas * s.members
 	}
-	if total > maxContainers {
+	if total > MaxContainers {
 		d.refuse(v, fmt.Sprintf("the services come to %d containers", total),
-			fmt.Sprintf("the most of one app is %d; make it several apps", maxContainers))
+			fmt.Sprintf("the most of one app is %d; make it several apps", MaxContainers))
 	}
 	if v.Kind == yaml.MappingNode && len(v.Content) == 0 {
 		d.refuse(v, "there are no services", missingAdvice("services"))

@@ -51,7 +51,7 @@ func sections() map[string][]documented {
 
 // facts are defaults and bounds that the row of a key must name.
 var facts = map[string][]string{
-	"Keys of the file/services":                {"50", strconv.Itoa(maxContainers)},
+	"Keys of the file/services":                {"50", strconv.Itoa(MaxContainers)},
 	"Keys of a service/max_surge":              {"`1`", "50"},
 	"Keys of a service/max_unavailable":        {"`0`", "50"},
 	"Keys of a service/restart":                {"`always`", "`on-failure`", "`no`"},

@@ -91,7 +91,7 @@ func checkApp(t *testing.T, app *App) {
 			t.Errorf("%+v came back as %+v", s, again)
 		}
 	}
-	if containers > maxContainers {
+	if containers > MaxContainers {
 		t.Errorf("%d containers", containers)
 	}
 	checkHostPorts(t, app)

@@ -121,15 +121,15 @@ func TestTheReplicasOfAnAppAreBounded(t *testing.T) {
 		var b strings.Builder
 		b.WriteString("name: shop\nservices:\n")
 		for i := 0; n > 0; i++ {
-			fmt.Fprintf(&b, "  s%d: {image: a, replicas: %d}\n", i, min(n, maxReplicas))
-			n -= min(n, maxReplicas)
+			fmt.Fprintf(&b, "  s%d: {image: a, replicas: %d}\n", i, min(n, MaxReplicas))
+			n -= min(n, MaxReplicas)
 		}
 		return b.String()
 	}
-	if _, err := Parse([]byte(file(maxContainers)), Options{}); err != nil {
+	if _, err := Parse([]byte(file(MaxContainers)), Options{}); err != nil {
 		t.Errorf("as many as there may be: %v", err)
 	}
-	if got := problems(t, file(maxContainers+1)); len(got) != 1 || got[0].What != "the services come to 201 containers" || got[0].Path != "services" {
+	if got := problems(t, file(MaxContainers+1)); len(got) != 1 || got[0].What != "the services come to 201 containers" || got[0].Path != "services" {
 		t.Errorf("one too many: %v", got)
 	}
 }

@@ -9,9 +9,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// MaxReplicas bounds the replicas of a service.
+const MaxReplicas = 50
+
 // Bounds of what a service may ask for.
 const (
-	maxReplicas     = 50
 	maxPort         = 65535
 	maxDomains      = 100
 	maxCommandItems = 1000
@@ -159,7 +161,7 @@ func readReplicas(d *decoder, v value, s *serviceDraft) {
 		d.refuse(v, "a service cannot be at rest yet", "remove it from the file to end it; its volumes are kept")
 		return
 	}
-	if n, ok := d.integer(v, 1, maxReplicas); ok {
+	if n, ok := d.integer(v, 1, MaxReplicas); ok {
 		s.Replicas = n
 	}
 }

@@ -39,8 +39,8 @@ func amountField(name string, of func(*serviceDraft) *Amount) field[serviceDraft
 			d.refuse(v, quote(text)+" is neither a count nor a share", "write a count such as 1, or a share such as 25%")
 		case v.Tag == "!!str" && !percent:
 			d.refuse(v, quote(text)+" is a text", "remove the quotes")
-		case percent && n > 100, !percent && n > maxReplicas:
-			d.refuse(v, quoteBare(text)+" is out of range", fmt.Sprintf("write a count from 0 to %d, or a share from 0%% to 100%%", maxReplicas))
+		case percent && n > 100, !percent && n > MaxReplicas:
+			d.refuse(v, quoteBare(text)+" is out of range", fmt.Sprintf("write a count from 0 to %d, or a share from 0%% to 100%%", MaxReplicas))
 		default:
 			*of(s) = amount
 		}
