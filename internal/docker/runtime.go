@@ -20,8 +20,8 @@ type Runtime interface {
 	// existing container of that name is ErrConflict, a missing image is
 	// ErrImageNotFound. A missing network is ErrNotFound, an address outside
 	// its subnets ErrInvalid and one in use ErrAddressInUse, but older engines
-	// say so only at Start. A volume that does not exist is made without
-	// labels: call EnsureVolume first.
+	// say so only at Start. A volume that does not exist is made with
+	// the labels that the spec has for it, or none: call EnsureVolume first.
 	Create(ctx context.Context, spec ContainerSpec) (string, error)
 	// Start starts a created or exited container. Starting a running one
 	// succeeds. A published port that is taken is ErrPortInUse, an address

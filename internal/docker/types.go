@@ -49,13 +49,16 @@ type ContainerSpec struct {
 
 	Network NetworkAttachment
 	// Hosts are names that resolve to fixed addresses inside the container.
-	Hosts     []HostEntry
-	Ports     []PortBinding // published on the host
-	Mounts    []Mount
-	Tmpfs     map[string]string // path -> mount options
-	Resources Resources
-	Restart   RestartPolicy
-	LogMaxMiB int // size of one log file; three are kept; 0 means 10
+	Hosts  []HostEntry
+	Ports  []PortBinding // published on the host
+	Mounts []Mount
+	// VolumeLabels are the labels of volumes that are gone when the container is
+	// made and that the engine makes again, by name.
+	VolumeLabels map[string]map[string]string
+	Tmpfs        map[string]string // path -> mount options
+	Resources    Resources
+	Restart      RestartPolicy
+	LogMaxMiB    int // size of one log file; three are kept; 0 means 10
 }
 
 // EnvVar is one environment variable. The value may be any UTF-8 without NUL;

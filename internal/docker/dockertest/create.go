@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"time"
@@ -52,7 +53,7 @@ func (e *Engine) create(spec docker.ContainerSpec) (string, error) {
 	}
 	for _, m := range spec.Mounts {
 		if m.Volume != "" && e.volumes[m.Volume] == nil { // engines make what is missing
-			e.volumes[m.Volume] = &docker.Volume{Name: m.Volume, Created: e.now()}
+			e.volumes[m.Volume] = &docker.Volume{Name: m.Volume, Labels: maps.Clone(spec.VolumeLabels[m.Volume]), Created: e.now()}
 		}
 	}
 	if spec.Restart == "" {

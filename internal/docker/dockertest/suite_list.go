@@ -115,6 +115,14 @@ var volumeCases = []SuiteCase{
 			s.Fatalf("volumes %+v", vs)
 		}
 	}},
+	{"AMissingVolumeIsMadeWithTheLabelsOfTheSpec", func(s *suite) {
+		name, labels := s.name("vol"), map[string]string{s.Prefix: "ours"}
+		spec := s.spec(s.Sleep)
+		spec.Mounts, spec.VolumeLabels = []docker.Mount{{Volume: name, Path: "/data"}}, map[string]map[string]string{name: labels}
+		s.cleanup(func(ctx context.Context) { _ = s.Runtime.RemoveVolume(ctx, name) })
+		s.create(spec)
+		s.must(s.Runtime.EnsureVolume(s.ctx, docker.VolumeSpec{Name: name, Labels: labels}), "ensure the volume that the engine made")
+	}},
 	{"AVolumeInUseIsNotRemoved", func(s *suite) {
 		name := s.volume(nil)
 		spec := s.spec(s.Sleep)

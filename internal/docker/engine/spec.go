@@ -33,7 +33,7 @@ func createOptions(spec docker.ContainerSpec) (client.ContainerCreateOptions, er
 	if err != nil {
 		return client.ContainerCreateOptions{}, err
 	}
-	mounts, err := mounts(spec.Mounts)
+	mounts, err := mounts(&spec)
 	if err != nil {
 		return client.ContainerCreateOptions{}, err
 	}
@@ -190,15 +190,17 @@ func portBindings(ports []docker.PortBinding) (network.PortSet, network.PortMap,
 	return exposed, bindings, nil
 }
 
-func mounts(list []docker.Mount) ([]mount.Mount, error) {
+func mounts(spec *docker.ContainerSpec) ([]mount.Mount, error) {
 	var out []mount.Mount
-	for _, m := range list {
+	for _, m := range spec.Mounts {
 		em := mount.Mount{Type: mount.TypeVolume, Source: m.Volume, Target: m.Path, ReadOnly: m.ReadOnly}
 		switch {
 		case (m.Volume == "") == (m.HostPath == ""):
 			return nil, fmt.Errorf("mount at %s: want either a volume or a host path", m.Path)
 		case m.HostPath != "":
 			em.Type, em.Source = mount.TypeBind, m.HostPath
+		case len(spec.VolumeLabels[m.Volume]) > 0:
+			em.VolumeOptions = &mount.VolumeOptions{Labels: spec.VolumeLabels[m.Volume]}
 		}
 		out = append(out, em)
 	}

@@ -134,6 +134,22 @@ func (c *Controller) mounts(app string, a *Action, member spec.Member) ([]docker
 	return out, nil
 }
 
+// volumeLabels mark the member's volumes as ours, should the engine have to make
+// one again that somebody removed meanwhile.
+func (c *Controller) volumeLabels(app string, a *Action, member spec.Member) map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for _, v := range member.Volumes {
+		if v.Name != "" {
+			s := c.volumeSpec(app, volumeOf(a.Release, a.Replica, v))
+			out[s.Name] = s.Labels
+		}
+	}
+	for _, f := range c.fileVolumes(app, a.Container, member) {
+		out[f.volume.Name] = f.volume.Labels
+	}
+	return out
+}
+
 // VolumeName is the Docker volume of a volume named in an app: names have no
 // underscore, so no two pairs meet.
 func VolumeName(prefix, appID, volume string) string {

@@ -192,7 +192,7 @@ func (c *Controller) create(ctx context.Context, w *World, a *Action) error {
 	if err != nil {
 		return err
 	}
-	cs.Mounts, cs.Hosts = mounts, hosts
+	cs.Mounts, cs.Hosts, cs.VolumeLabels = mounts, hosts, c.volumeLabels(w.Desired.AppID, a, m)
 	_, err = c.rt.Create(ctx, cs)
 	if docker.IsConflict(err) {
 		// Made by an earlier pass whose answer was lost, or somebody else's.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/docker/dockertest"
-	"github.com/berth-cloud/berth/internal/store"
 	"github.com/berth-cloud/berth/internal/spec"
+	"github.com/berth-cloud/berth/internal/store"
 )
 
 func TestTheDelayBeforeARestartDoublesUpToABoundAndStartsOver(t *testing.T) {
