@@ -299,4 +299,15 @@ func TestAScaleOutlivesADeployAndGoesWithARollback(t *testing.T) {
 	if rel := w.served(4); rel.Services[0].Resources.Replicas != 3 {
 		t.Fatalf("resources %+v: a refused size was kept", rel.Services[0].Resources)
 	}
+	if err := w.Scale(w.ctx(), w.workload, provider.ResourceSpec{Replicas: 5}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Rollback(w.ctx(), w.workload, id.Nil, With{}); err != nil {
+		t.Fatal(err)
+	}
+	w.drive()
+	w.deployed(image("web", "web:4"))
+	if rel := w.served(5); rel.Services[0].Resources.Replicas != 3 {
+		t.Fatalf("resources %+v: the size from before the rollback came back", rel.Services[0].Resources)
+	}
 }

@@ -280,19 +280,22 @@ func TestWhatNothingRefersToIsDroppedAboveTheBound(t *testing.T) {
 }
 
 func TestARecordThatGrowsTooLargeDropsOldReleasesFirst(t *testing.T) {
-	w := newWorld(t, Options{}).provisioned()
-	big := strings.Repeat("x", 100<<10)
-	for i := range 12 {
-		spec := image("web", fmt.Sprintf("web:n%d", i))
-		spec.Env = map[string]string{"A": big, "B": big, "C": big, "D": big}
-		if ro := w.deployed(spec); ro.State != StateSucceeded {
-			t.Fatalf("rollout %+v", ro)
-		}
+	rec := sample()
+	big := strings.Repeat("x", 500<<10)
+	for range 12 {
+		rec.addRelease(Release{Services: snapshots([]provider.ServiceSpec{{Name: "web", Env: map[string]string{"BIG": big}}})})
+		rec.Releases[len(rec.Releases)-1].ID = id.New(id.KindRelease)
 	}
-	w.served(13)
-	releases, _, err := w.Releases(w.ctx(), w.workload, Page{})
-	if err != nil || len(releases) < 5 || len(releases) > 10 {
-		t.Fatalf("%d releases, %v", len(releases), err)
+	value, err := encode(rec)
+	if err != nil || len(value) > provider.MaxRecordSize {
+		t.Fatalf("%d bytes, %v", len(value), err)
+	}
+	var versions []int64
+	for _, r := range rec.Releases {
+		versions = append(versions, r.Version)
+	}
+	if want := []int64{1, 2, 7, 8, 9, 10, 11, 12, 13, 14}; !slices.Equal(versions, want) {
+		t.Fatalf("versions %v, want %v", versions, want)
 	}
 }
 

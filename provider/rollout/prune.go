@@ -32,12 +32,10 @@ func (r *record) dropOldest() bool {
 	return false
 }
 
-// needed reports whether something refers to a release: it serves, it is what the
-// next deploy adds to, or the open rollout goes to it or would return to it.
+// needed reports whether something refers to a release: it is what the next deploy
+// adds to, which is the one that serves, or the open rollout goes to it or would
+// return to it.
 func (r *record) needed(release id.ID) bool {
-	if release == r.Current {
-		return true
-	}
 	if base := r.base(); base != nil && base.ID == release {
 		return true
 	}
