@@ -35,20 +35,30 @@ type Config struct {
 	// that was answered well.
 	FirstAnswer func()
 	// Answered, when set, is told of every plain request that was answered well:
-	// when it began and which version answered. It is called by one goroutine.
-	Answered func(began time.Time, version string)
-	// Ended, when set, decides whether an event stream or WebSocket of a version
+	// when it began and who answered. It is called by one goroutine.
+	Answered func(began time.Time, by Origin)
+	// Ended, when set, decides whether an event stream or WebSocket of a server
 	// might end now: it ended as it may at a drain, and the caller knows whether
 	// there was one. An error makes it a failure. Several goroutines call it.
-	Ended func(version string) error
+	Ended func(by Origin) error
+}
+
+// Origin is who gave an answer, as the answer says.
+type Origin struct {
+	Version string
+	Server  string // host name of the container
+}
+
+func origin(h http.Header) Origin {
+	return Origin{Version: h.Get("X-Version"), Server: h.Get("X-Served-By")}
 }
 
 // mayEnd asks whoever knows what is being drained.
-func (c Config) mayEnd(version string) error {
+func (c Config) mayEnd(by Origin) error {
 	if c.Ended == nil {
 		return nil
 	}
-	return c.Ended(version)
+	return c.Ended(by)
 }
 
 // transport dials the configured address whatever the URL says. It gives idle

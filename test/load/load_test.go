@@ -164,13 +164,14 @@ func TestNobodyListeningIsCounted(t *testing.T) {
 
 func TestAStreamThatEndsWithoutADrainIsCounted(t *testing.T) {
 	var asked atomic.Int32
-	refuse := func(version string) error {
+	refuse := func(by Origin) error {
 		asked.Add(1)
-		return errors.New("version " + version + " stays")
+		return errors.New(by.Version + " on " + by.Server + " stays")
 	}
 	named := func(h http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("X-Version", "v1")
+			w.Header().Set("X-Served-By", "host1")
 			h(w, r)
 		}
 	}
@@ -179,18 +180,18 @@ func TestAStreamThatEndsWithoutADrainIsCounted(t *testing.T) {
 	if r.Failed < 2 || r.Failed != int(asked.Load()) {
 		t.Errorf("%d failed, %d ended: %q", r.Failed, asked.Load(), r.Examples)
 	}
-	if !strings.Contains(r.Examples[0], "version v1 stays") {
+	if !strings.Contains(r.Examples[0], "v1 on host1 stays") {
 		t.Errorf("examples %q", r.Examples)
 	}
 }
 
 func TestEveryGoodAnswerIsTold(t *testing.T) {
 	told := map[string]int{}
-	r := under(t, nil, Config{Rate: 100, OnlyGet: true, Answered: func(began time.Time, version string) {
+	r := under(t, nil, Config{Rate: 100, OnlyGet: true, Answered: func(began time.Time, by Origin) {
 		if began.IsZero() || time.Since(began) > time.Minute {
 			t.Errorf("it began at %s", began)
 		}
-		told[version]++
+		told[by.Version]++
 	}})
 	if told["v1"] == 0 || told["v1"] != r.Kinds[plainRequest] {
 		t.Errorf("told %v of %v", told, r.Kinds)

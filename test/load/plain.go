@@ -42,7 +42,7 @@ func plain(ctx context.Context, c Config, client *http.Client, t *tally) {
 			c.FirstAnswer()
 		}
 		if err == nil && c.Answered != nil {
-			c.Answered(r.Timestamp, r.Headers.Get("X-Version"))
+			c.Answered(r.Timestamp, origin(r.Headers))
 		}
 	}
 }

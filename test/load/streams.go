@@ -48,7 +48,7 @@ func readStream(ctx context.Context, c Config, client *http.Client) error {
 		_, err := lines.ReadSlice('\n')
 		switch {
 		case errors.Is(err, io.EOF):
-			return c.mayEnd(resp.Header.Get("X-Version"))
+			return c.mayEnd(origin(resp.Header))
 		case err != nil:
 			return fmt.Errorf("GET /sse: the stream was cut: %w", err)
 		}
@@ -80,12 +80,12 @@ func talk(ctx context.Context, c Config, client *http.Client) error {
 		return err
 	}
 	defer conn.CloseNow() //nolint:errcheck // whatever has not ended yet shall not linger
-	version := resp.Header.Get("X-Version")
+	by := origin(resp.Header)
 	for n := 0; ; n++ {
 		err := exchange(ctx, conn, fmt.Appendf(nil, "message %d", n))
 		switch websocket.CloseStatus(err) {
 		case websocket.StatusGoingAway, websocket.StatusServiceRestart:
-			return c.mayEnd(version)
+			return c.mayEnd(by)
 		}
 		if err != nil {
 			return fmt.Errorf("WebSocket: %w", err)

@@ -1,127 +1,167 @@
 package main
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
-// The images that changes go to and fro between.
-var imageVersions = [2]string{"v1", "v2"}
+// verb is what is done to the service.
+type verb string
 
-// The kinds of change, in the order in which they come round. A rollback may
-// find the release before still draining and take it back into service, so it is
-// made on top of the others.
 const (
-	kindImage     = "image"
-	kindEnv       = "env"
-	kindRollback  = "rollback"
-	kindResources = "resources"
+	doImage     verb = "image"                // another image
+	doSettings  verb = "variables and limits" // another environment and memory limit
+	doGroup     verb = "group"                // an init and a sidecar, in another version
+	doRestart   verb = "restart"
+	doScaleUp   verb = "scale up"
+	doScaleDown verb = "scale down"
+	doRollback  verb = "rollback"
 )
 
-var kinds = []string{kindImage, kindEnv, kindRollback, kindResources}
-
-const service = "web"
-
-// shape is what app.yaml says of the service, as far as changes touch it.
-type shape struct {
-	image   int    // of imageVersions
-	version string // what VERSION is set to; empty: what the image says
-	abrupt  bool   // SIGTERM ends the program at once, whatever is in flight
-	memory  string
+// entry is one step of a plan.
+type entry struct {
+	verb     verb
+	strategy strategy // of applies; the others keep what the last apply said
+	by       int      // replicas more or less
 }
 
-// serves is the version that its answers carry.
-func (s shape) serves() string {
-	if s.version != "" {
-		return s.version
+var (
+	blueGreen = strategy{}
+	addFirst  = strategy{"1", "0"}     // one more, then one less
+	dropFirst = strategy{"0", "1"}     // one less, then one more
+	byShare   = strategy{"50%", "34%"} // of 3 replicas: two more, one less
+	allAtOnce = strategy{"100%", "0"}
+)
+
+// fullPlan has every kind of change. Rollbacks follow closely on what they undo:
+// they may find the release before still draining and take it back.
+var fullPlan = []entry{
+	{verb: doImage},
+	{verb: doRollback},
+	{verb: doGroup},
+	{verb: doRestart},
+	{verb: doScaleUp, by: 1},
+	{verb: doScaleDown, by: -1},
+	{verb: doImage, strategy: addFirst},
+	{verb: doRestart},
+	{verb: doGroup, strategy: byShare},
+	{verb: doRollback},
+	{verb: doSettings},
+	{verb: doScaleUp, by: 2},
+	{verb: doScaleDown, by: -2},
+	{verb: doImage, strategy: dropFirst},
+	{verb: doGroup, strategy: addFirst},
+	{verb: doScaleUp, by: 1},
+	{verb: doScaleDown, by: -1},
+	{verb: doGroup},
+	{verb: doRollback},
+	{verb: doRestart},
+	{verb: doImage, strategy: allAtOnce},
+	{verb: doRestart},
+	{verb: doImage},
+	{verb: doSettings},
+}
+
+// shortPlan has what differs most.
+var shortPlan = []entry{
+	{verb: doImage},
+	{verb: doImage, strategy: allAtOnce},
+	{verb: doRestart},
+}
+
+// kind is what changes are counted by.
+type kind string
+
+func (v verb) kind(s strategy) kind {
+	switch v {
+	case doScaleUp, doScaleDown:
+		return kind(v) // has nothing of the strategy
+	case doRestart, doRollback:
+		if s.rolling() {
+			return kind(v + ", rolling")
+		}
 	}
-	return imageVersions[s.image]
+	return kind(fmt.Sprintf("%s, %s", v, s))
 }
 
 // change is one step from a shape to the next.
 type change struct {
 	number int // from 1
-	kind   string
+	verb   verb
 	to     shape
 }
 
-// rolls says that the change is made with new containers.
-func (c change) rolls() bool { return c.kind != kindRollback }
+func (c change) kind() kind { return c.verb.kind(c.to.strategy) }
+
+// brings says that the change is sure to be made with new containers.
+func (c change) brings() bool { return c.verb != doRollback && c.verb != doScaleDown }
+
+// moves says that another release takes over.
+func (c change) moves() bool { return c.verb != doScaleUp && c.verb != doScaleDown }
+
+// ends says that containers go.
+func (c change) ends() bool { return c.verb != doScaleUp }
 
 func (c change) String() string {
-	return fmt.Sprintf("change %d (%s, to version %s)", c.number, c.kind, c.to.serves())
+	return fmt.Sprintf("change %d (%s, to version %s on %d replicas)", c.number, c.kind(), c.to.serves(), c.to.replicas)
 }
 
-// history makes changes. No two shapes in a row serve the same version. Half of
-// them stand a stop badly: one that comes too early is seen by what it cuts, and
-// with the others by what a program that stops says to its clients.
+// history makes changes. Half of the releases stand a stop badly: one that comes
+// too early is seen by what it cuts, and with the others by what a program that
+// stops says to its clients.
 type history struct {
-	now, before shape
-	made        int
+	now    shape
+	before content // of the release before, which a rollback goes to
+	made   int
 }
 
-func newHistory() *history { return &history{now: shape{memory: "96Mi", abrupt: true}} }
+func newHistory(replicas int) *history {
+	first := content{memory: firstMem, abrupt: true}
+	return &history{now: shape{content: first, replicas: replicas}, before: first}
+}
 
-func (h *history) next() change {
-	kind := kinds[h.made%len(kinds)]
+func (h *history) next(e entry) change {
 	h.made++
 	to := h.now
-	to.abrupt = !to.abrupt
-	switch kind {
-	case kindImage:
-		to.image, to.version = 1-to.image, ""
-	case kindEnv:
-		to.version = fmt.Sprintf("c%d", h.made)
-	case kindResources:
-		to.version = fmt.Sprintf("c%d", h.made)
-		to.memory = fmt.Sprintf("%dMi", 96+h.made)
-	case kindRollback:
-		to = h.before
+	switch e.verb {
+	case doImage:
+		to.strategy = e.strategy
+		to.content = content{image: 1 - to.image, memory: to.memory, abrupt: !to.abrupt}
+	case doSettings, doGroup:
+		to.strategy = e.strategy
+		to.content = content{
+			image: to.image, version: fmt.Sprintf("c%d", h.made), memory: fmt.Sprintf("%dMi", 96+h.made), abrupt: !to.abrupt,
+			group: e.verb == doGroup, early: e.strategy.rolling(),
+		}
+	case doRollback:
+		to.content = h.before
+	case doScaleUp, doScaleDown:
+		to.replicas += e.by
+	case doRestart:
 	}
-	h.before, h.now = h.now, to
-	return change{number: h.made, kind: kind, to: to}
+	c := change{number: h.made, verb: e.verb, to: to}
+	if c.moves() {
+		h.before = h.now.content
+	}
+	h.now = to
+	return c
 }
 
-// steps are so many changes that roll, and the rollbacks between them.
-func (h *history) steps(rolling int) []change {
+// steps are the changes of a plan, which begins anew until there are enough.
+func (h *history) steps(plan []entry, enough int) []change {
 	var out []change
-	for rolling > 0 {
-		c := h.next()
-		out = append(out, c)
-		if c.rolls() {
-			rolling--
-		}
+	for len(out) < enough || len(out)%len(plan) != 0 {
+		out = append(out, h.next(plan[len(out)%len(plan)]))
 	}
 	return out
 }
 
-// appFile is the app.yaml of a shape. The program takes a moment before it
-// listens, so that there is a time of probing.
-func (s *stand) appFile(to shape) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, `name: %s
-services:
-  %s:
-    image: %s:%s
-    port: 8080
-    domains: [%s]
-    replicas: %d
-    env:
-      START_DELAY: 300ms
-`, s.app, service, s.repository, imageVersions[to.image], s.host(), s.o.replicas)
-	if to.abrupt {
-		b.WriteString("      MODE: abrupt\n")
+// kindsOf are the kinds of a plan's changes, in the order of their first.
+func kindsOf(plan []entry) []kind {
+	var out []kind
+	seen := map[kind]bool{}
+	for _, c := range newHistory(1).steps(plan, len(plan)) {
+		if k := c.kind(); !seen[k] {
+			seen[k] = true
+			out = append(out, k)
+		}
 	}
-	if to.version != "" {
-		fmt.Fprintf(&b, "      VERSION: %s\n", to.version)
-	}
-	fmt.Fprintf(&b, `    health:
-      readiness:
-        path: /healthz
-        interval: 1s
-    resources:
-      memory: %s
-    drain_timeout: %s
-`, to.memory, s.o.drainTimeout())
-	return b.String()
+	return out
 }

@@ -18,9 +18,9 @@ func main() {
 	flag.StringVar(&o.docker, "docker", o.docker, "the engine's address")
 	flag.StringVar(&o.pool, "network-pool", o.pool, "IPv4 prefix that app networks are cut from")
 	flag.IntVar(&o.rate, "rate", o.rate, "plain requests a second that have to be achieved")
-	flag.IntVar(&o.changes, "changes", o.changes, "changes to make, each with new containers; rollbacks come on top")
+	flag.IntVar(&o.changes, "changes", o.changes, "changes that have to be made; the plan is carried out as often as they need")
 	flag.IntVar(&o.kills, "kills", o.kills, "kills of the control plane that have to be made")
-	flag.IntVar(&o.replicas, "replicas", o.replicas, "replicas of the service")
+	flag.IntVar(&o.replicas, "replicas", o.replicas, "replicas of the service at first")
 	flag.IntVar(&o.slow, "slow", o.slow, "clients that always have a slow request open")
 	flag.DurationVar(&o.slowFor, "slow-for", o.slowFor, "how long a slow request takes")
 	flag.IntVar(&o.streams, "streams", o.streams, "event streams")
@@ -43,6 +43,9 @@ func main() {
 	problems := r.problems(o)
 	for _, p := range problems {
 		fmt.Println(p)
+	}
+	if o.crashes == 0 {
+		fmt.Print(r.table(o.plan))
 	}
 	fmt.Println(r)
 	if len(problems) > 0 {

@@ -42,7 +42,16 @@ var allMoments = []moment{atRequest, atCreate, atStart, atProbe, atCutover, atDr
 
 // of says whether a change is sure to have the moment.
 func (m moment) of(c change) bool {
-	return c.rolls() || m != atCreate && m != atStart && m != atProbe
+	switch m {
+	case atCreate, atStart, atProbe:
+		return c.brings()
+	case atDrain:
+		return c.moves()
+	case atStop, atRemove:
+		return c.ends()
+	case atRequest, atCutover:
+	}
+	return true
 }
 
 // maxDown is how long the control plane stays away at most.

@@ -11,7 +11,7 @@ import (
 const (
 	fullRate    = 500 // plain requests a second
 	fullChanges = 20
-	fullKills   = 10
+	fullKills   = 20
 )
 
 // headroom is how much faster the load is sent than it has to be achieved.
@@ -27,8 +27,9 @@ type options struct {
 	pool   string // the IPv4 prefix that app networks come from
 
 	rate, changes, kills int // what has to be reached
+	plan                 []entry
 
-	replicas               int
+	replicas               int // at first, and when replicas are killed
 	slow, streams, sockets int
 	slowFor                time.Duration // how long a slow request takes
 	crashes                int           // of replicas; then there are no changes and no kills
@@ -42,8 +43,8 @@ func defaults() options {
 		docker: "unix:///var/run/docker.sock",
 		// By process, so that two at once are not in each other's way.
 		pool: fmt.Sprintf("10.%d.0.0/16", 232+os.Getpid()%8),
-		rate: fullRate, changes: fullChanges, kills: fullKills,
-		replicas: 2, slow: 4, streams: 4, sockets: 4, slowFor: 5 * time.Second,
+		rate: fullRate, changes: fullChanges, kills: fullKills, plan: fullPlan,
+		replicas: 3, slow: 4, streams: 4, sockets: 4, slowFor: 5 * time.Second,
 		seed: uint64(time.Now().UnixNano()),
 		out:  os.Stdout,
 	}

@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/berth-cloud/berth/test/load"
 )
 
 const (
-	// enough answers of a version prove that it serves.
-	enough = 50
+	// enough answers of a replica prove that it serves.
+	enough = 20
 	// provenWithin bounds the wait for them.
 	provenWithin = 20 * time.Second
 	// settling is how late the end of a stream may be noticed.
@@ -18,15 +21,17 @@ const (
 	maxWrong = 10
 )
 
-// span is the time of one version: from begun on it may answer, from served on
-// nothing else may, until the next one has begun.
+// span is the time of one change: from begun on its version may answer, from
+// served on only its replicas may, until the next one has begun.
 type span struct {
 	version       string
-	begun, served time.Time // served is zero until its change has succeeded
-	answers       int       // to requests that began when nothing else might answer
+	begun, served time.Time      // served is zero until the change has succeeded
+	replicas      []string       // host names, known once it has
+	answers       map[string]int // by replica, to requests that began when nothing else might answer
+	ended         []string       // replicas whose streams ended while the change was made
 }
 
-// line is the order of versions in time. Answers come in some time after they
+// line is the order of changes in time. Answers come in some time after they
 // were given.
 type line struct {
 	mu      sync.Mutex
@@ -37,22 +42,31 @@ type line struct {
 
 func newLine() *line { return &line{changed: make(chan struct{})} }
 
-// begin says that a version is about to take over.
+// begin says that a change is being made after which a version serves.
 func (l *line) begin(version string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.spans = append(l.spans, span{version: version, begun: time.Now()})
+	l.spans = append(l.spans, span{version: version, begun: time.Now(), answers: map[string]int{}})
 }
 
-// serve says that the version taken up last is the only one that may answer.
-func (l *line) serve() {
+// serve says that the change has been made, and which replicas alone may answer.
+func (l *line) serve(replicas []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.spans[len(l.spans)-1].served = time.Now()
+	s := &l.spans[len(l.spans)-1]
+	s.served, s.replicas = time.Now(), replicas
+	if len(l.spans) == 1 {
+		return
+	}
+	for _, server := range s.ended {
+		if slices.Contains(l.spans[len(l.spans)-2].replicas, server) && slices.Contains(replicas, server) {
+			l.fault("a stream on replica %s ended, which served before the change to version %s and after it", server, s.version)
+		}
+	}
 }
 
 // answered takes in an answer to a request.
-func (l *line) answered(began time.Time, version string) {
+func (l *line) answered(began time.Time, by load.Origin) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := len(l.spans) - 1
@@ -62,48 +76,71 @@ func (l *line) answered(began time.Time, version string) {
 	s := &l.spans[i]
 	alone := !s.served.IsZero() && !began.Before(s.served)
 	switch {
-	case version == s.version && alone:
-		s.answers++
+	case alone && by.Version == s.version && slices.Contains(s.replicas, by.Server):
+		s.answers[by.Server]++
 		close(l.changed)
 		l.changed = make(chan struct{})
-	case version == s.version, !alone && i > 0 && version == l.spans[i-1].version:
-	case len(l.wrong) < maxWrong:
-		l.wrong = append(l.wrong, fmt.Sprintf("a request that began at %s was answered by version %s and not %s",
-			began.Format("15:04:05.000"), version, s.version))
+	case alone:
+		l.fault("a request that began at %s was answered by %s in version %s, and only %s in version %s serve",
+			began.Format("15:04:05.000"), by.Server, by.Version, s.replicas, s.version)
+	case by.Version == s.version, i > 0 && by.Version == l.spans[i-1].version:
+	default:
+		l.fault("a request that began at %s, while version %s took over, was answered by version %s",
+			began.Format("15:04:05.000"), s.version, by.Version)
 	}
 }
 
-// mayEnd refuses the end of a stream whose release is the one that stays.
-func (l *line) mayEnd(version string) error {
+func (l *line) fault(format string, args ...any) {
+	if len(l.wrong) < maxWrong {
+		l.wrong = append(l.wrong, fmt.Sprintf(format, args...))
+	}
+}
+
+// mayEnd refuses the end of a stream whose replica is one that stays. While a
+// change is being made nobody knows, so it is judged once that has succeeded.
+func (l *line) mayEnd(by load.Origin) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := &l.spans[len(l.spans)-1]
-	if s.version == version && !s.served.IsZero() && time.Since(s.served) > settling {
-		return fmt.Errorf("it ended although its release, %s, was not being replaced", version)
+	switch {
+	case s.served.IsZero():
+		s.ended = append(s.ended, by.Server)
+	case slices.Contains(s.replicas, by.Server) && time.Since(s.served) > settling:
+		return fmt.Errorf("it ended although its replica, %s in version %s, was not being replaced", by.Server, by.Version)
 	}
 	return nil
 }
 
-// proven waits until the newest version has answered often enough.
+// proven waits until every replica of the newest change has answered often enough.
 func (l *line) proven(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, provenWithin)
 	defer cancel()
 	for {
-		l.mu.Lock()
-		s, changed := l.spans[len(l.spans)-1], l.changed
-		l.mu.Unlock()
-		if s.answers >= enough {
+		quiet, changed := l.quiet()
+		if quiet == "" {
 			return nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("version %s gave %d answers within %s of its success", s.version, s.answers, provenWithin)
+			return fmt.Errorf("replica %s shall serve and gave fewer than %d answers within %s of the change's success", quiet, enough, provenWithin)
 		}
 	}
 }
 
-// faults are the answers by a version that no longer, or not yet, might give them.
+// quiet is a replica that has not answered often enough, or "".
+func (l *line) quiet() (server string, changed <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := &l.spans[len(l.spans)-1]
+	i := slices.IndexFunc(s.replicas, func(server string) bool { return s.answers[server] < enough })
+	if i < 0 {
+		return "", nil
+	}
+	return s.replicas[i], l.changed
+}
+
+// faults are what no request may have been told.
 func (l *line) faults() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

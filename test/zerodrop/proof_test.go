@@ -4,46 +4,51 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/berth-cloud/berth/test/load"
 )
 
-// moving is a line on which v1 served and v2 is taking over.
+func by(version, server string) load.Origin { return load.Origin{Version: version, Server: server} }
+
+// moving is a line on which v1 served on a and b, and v2 is taking over.
 func moving(t *testing.T) *line {
 	t.Helper()
 	l := newLine()
 	l.begin("v1")
-	l.serve()
+	l.serve([]string{"a", "b"})
 	l.begin("v2")
 	return l
 }
 
 func TestWhileAVersionTakesOverBothMayAnswer(t *testing.T) {
 	l := moving(t)
-	l.answered(time.Now(), "v1")
-	l.answered(time.Now(), "v2")
+	l.answered(time.Now(), by("v1", "a"))
+	l.answered(time.Now(), by("v2", "c"))
 	if f := l.faults(); len(f) > 0 {
 		t.Error(f)
 	}
-	if n := l.spans[1].answers; n != 0 {
-		t.Errorf("%d answers prove v2 before it serves alone", n)
+	if n := len(l.spans[1].answers); n != 0 {
+		t.Errorf("%d replicas have proven v2 before it serves alone", n)
 	}
 }
 
-func TestAnAnswerByAnotherVersionIsAFault(t *testing.T) {
+func TestAnAnswerByAnotherReplicaIsAFault(t *testing.T) {
 	for name, c := range map[string]struct {
-		version string
-		served  bool
-		fault   bool
+		by     load.Origin
+		served bool
+		fault  bool
 	}{
-		"unknown while taking over": {"v0", false, true},
-		"old after it was replaced": {"v1", true, true},
-		"new once it serves":        {"v2", true, false},
+		"unknown while taking over":           {by("v0", "z"), false, true},
+		"old after it was replaced":           {by("v1", "a"), true, true},
+		"new once it serves":                  {by("v2", "c"), true, false},
+		"of the same version and not serving": {by("v2", "d"), true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := moving(t)
 			if c.served {
-				l.serve()
+				l.serve([]string{"c"})
 			}
-			l.answered(time.Now().Add(time.Millisecond), c.version)
+			l.answered(time.Now().Add(time.Millisecond), c.by)
 			if got := len(l.faults()) > 0; got != c.fault {
 				t.Errorf("fault %t, want %t: %q", got, c.fault, l.faults())
 			}
@@ -54,58 +59,90 @@ func TestAnAnswerByAnotherVersionIsAFault(t *testing.T) {
 func TestALateAnswerCountsForTheTimeItBegan(t *testing.T) {
 	l := moving(t)
 	began := l.spans[0].served
-	l.serve()
-	l.answered(began, "v1")
+	l.serve([]string{"c"})
+	l.answered(began, by("v1", "a"))
 	if f := l.faults(); len(f) > 0 {
 		t.Error(f)
 	}
 }
 
-func TestEnoughAnswersProveAVersion(t *testing.T) {
+func TestEnoughAnswersOfEachReplicaProveAChange(t *testing.T) {
 	l := moving(t)
-	l.serve()
-	for range enough {
-		l.answered(time.Now().Add(time.Millisecond), "v2")
+	l.serve([]string{"c", "d"})
+	for _, server := range []string{"c", "d"} {
+		if quiet, _ := l.quiet(); quiet != server {
+			t.Errorf("%q is quiet, want %q", quiet, server)
+		}
+		for range enough {
+			l.answered(time.Now().Add(time.Millisecond), by("v2", server))
+		}
 	}
 	if err := l.proven(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestAStreamOfTheReleaseThatStaysMustNotEnd(t *testing.T) {
+func TestAStreamOfAReplicaThatStaysMustNotEnd(t *testing.T) {
 	l := moving(t)
-	l.serve()
-	if err := l.mayEnd("v1"); err != nil {
-		t.Errorf("the replaced release: %v", err)
+	l.serve([]string{"c"})
+	if err := l.mayEnd(by("v1", "a")); err != nil {
+		t.Errorf("a replaced replica: %v", err)
 	}
-	if err := l.mayEnd("v2"); err != nil {
+	if err := l.mayEnd(by("v2", "c")); err != nil {
 		t.Errorf("just after the change: %v", err)
 	}
 	l.spans[1].served = time.Now().Add(-2 * settling)
-	if err := l.mayEnd("v2"); err == nil {
-		t.Error("the release that stays may end a stream")
+	if err := l.mayEnd(by("v2", "c")); err == nil {
+		t.Error("a replica that stays may end a stream")
 	}
-	l.begin("v3")
-	if err := l.mayEnd("v2"); err != nil {
-		t.Errorf("while it is being replaced: %v", err)
+}
+
+func TestAStreamThatEndsDuringAChangeIsJudgedByWhatStays(t *testing.T) {
+	for name, c := range map[string]struct {
+		server string
+		stays  []string
+		fault  bool
+	}{
+		"it goes":                         {"a", []string{"b"}, false},
+		"it stays":                        {"a", []string{"a", "b", "c"}, true},
+		"it drained and was taken back":   {"z", []string{"z", "c"}, false},
+		"it came and ended before it was": {"c", []string{"c"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := moving(t)
+			if err := l.mayEnd(by("v1", c.server)); err != nil {
+				t.Fatalf("nobody knows yet: %v", err)
+			}
+			l.serve(c.stays)
+			if got := len(l.faults()) > 0; got != c.fault {
+				t.Errorf("fault %t, want %t: %q", got, c.fault, l.faults())
+			}
+		})
 	}
 }
 
 func TestAResultBelowItsFloorsHasProblems(t *testing.T) {
 	o := defaults()
-	good := result{changes: o.changes, kills: o.kills}
-	good.load.Rate = float64(o.rate)
-	if p := good.problems(o); len(p) > 0 {
+	good := func() result {
+		r := result{kinds: map[kind]count{}}
+		for _, c := range fullSteps() {
+			r.count(c.kind(), 1)
+		}
+		r.load.Rate, r.kills = float64(o.rate), o.kills
+		return r
+	}
+	if p := good().problems(o); len(p) > 0 {
 		t.Fatal(p)
 	}
 	for want, spoil := range map[string]func(*result){
-		"requests a second": func(r *result) { r.load.Rate = fullRate - 0.5 },
-		"changes were made": func(r *result) { r.changes-- },
-		"killed 9 times":    func(r *result) { r.kills-- },
-		"requests failed":   func(r *result) { r.load.Failed = 1 },
-		"wrong":             func(r *result) { r.wrong = []string{"wrong"} },
+		"requests a second":                      func(r *result) { r.load.Rate = fullRate - 0.5 },
+		"changes were made":                      func(r *result) { r.changes = fullChanges - 1 },
+		"killed 19 times":                        func(r *result) { r.kills-- },
+		"requests failed":                        func(r *result) { r.load.Failed = 1 },
+		"wrong":                                  func(r *result) { r.wrong = []string{"wrong"} },
+		`no change of the kind "scale up" was m`: func(r *result) { delete(r.kinds, "scale up") },
 	} {
-		r := good
+		r := good()
 		spoil(&r)
 		if p := strings.Join(r.problems(o), "\n"); !strings.Contains(p, want) {
 			t.Errorf("problems %q do not say %q", p, want)
@@ -119,5 +156,17 @@ func TestTheLastLine(t *testing.T) {
 	want := "zero-drop: 100000 requests at 550/s, 20 changes, 12 kills, p99 12.3 ms, 0 failed"
 	if r.String() != want {
 		t.Errorf("%q, want %q", r.String(), want)
+	}
+}
+
+func TestTheTableHasEveryKindOfThePlan(t *testing.T) {
+	r := result{kinds: map[kind]count{}}
+	r.count("image, blue-green", 2)
+	want := "  changes  kills\n" +
+		"        1      2  image, blue-green\n" +
+		"        0      0  image, rolling +100% -0\n" +
+		"        0      0  restart, rolling\n"
+	if got := r.table(shortPlan); got != want {
+		t.Errorf("\n%swant\n%s", got, want)
 	}
 }

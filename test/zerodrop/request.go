@@ -12,8 +12,12 @@ import (
 
 const (
 	// succeedsWithin bounds one change, kills and all.
-	succeedsWithin = 90 * time.Second
-	tryAgain       = 50 * time.Millisecond
+	succeedsWithin = 2 * time.Minute
+	// servesWithin bounds how long after its success a change may not show yet.
+	servesWithin = 10 * time.Second
+	tryAgain     = 50 * time.Millisecond
+	// hostNameLength is how much of its id the engine gives a container as host name.
+	hostNameLength = 12
 )
 
 // persist repeats a call while the control plane is away.
@@ -33,32 +37,59 @@ func away(err error) bool {
 
 // request asks for a change and returns the number of its attempt.
 func (s *stand) request(ctx context.Context, c change) (int64, error) {
-	call := func(ctx context.Context) (wire.ChangeResult, error) {
-		return s.client.Apply(ctx, wire.ApplyRequest{Source: s.appFile(c.to), Filename: "app.yaml"})
+	call, err := s.call(ctx, c)
+	if err != nil {
+		return 0, err
 	}
-	if c.kind == kindRollback {
-		before, err := s.status(ctx)
-		if err != nil {
-			return 0, err
-		}
-		// By its id: if an answer is lost and the request made again, "previous"
-		// would mean another one.
-		release := before.Active.Previous
-		call = func(ctx context.Context) (wire.ChangeResult, error) {
-			return s.client.Rollback(ctx, s.app, wire.RollbackRequest{Service: service, Release: release})
-		}
-	}
-	result, err := persist(ctx, call)
+	tries := 0
+	result, err := persist(ctx, func(ctx context.Context) (wire.ChangeResult, error) {
+		tries++
+		return call(ctx)
+	})
 	switch {
+	case tries > 1 && client.IsProblem(err, wire.ProblemConflict):
 	case err != nil:
 		return 0, err
 	case result.Attempt != nil:
 		return result.Attempt.ID, nil
 	}
-	// Nothing was left to change: an earlier try came through, and its answer
-	// was lost.
+	// Nothing was left to change, or no more from where it was: an earlier try
+	// came through, and its answer was lost.
 	now, err := s.status(ctx)
 	return now.AttemptID, err
+}
+
+// call is the request that makes a change, in a form that can be repeated.
+func (s *stand) call(ctx context.Context, c change) (func(context.Context) (wire.ChangeResult, error), error) {
+	switch c.verb {
+	case doRollback:
+		before, err := s.status(ctx)
+		if err != nil {
+			return nil, err
+		}
+		// By its id: if an answer is lost and the request made again, "previous"
+		// would mean another one.
+		release := before.Active.Previous
+		return func(ctx context.Context) (wire.ChangeResult, error) {
+			return s.client.Rollback(ctx, s.app, wire.RollbackRequest{Service: service, Release: release})
+		}, nil
+	case doRestart:
+		// From this generation on only, or a second try would restart once more.
+		plan, err := persist(ctx, func(ctx context.Context) (wire.ChangeResult, error) {
+			return s.client.Restart(ctx, s.app, wire.RestartRequest{DryRun: true})
+		})
+		return func(ctx context.Context) (wire.ChangeResult, error) {
+			return s.client.Restart(ctx, s.app, wire.RestartRequest{Base: plan.Plan.Base})
+		}, err
+	case doScaleUp, doScaleDown:
+		return func(ctx context.Context) (wire.ChangeResult, error) {
+			return s.client.Scale(ctx, s.app, wire.ScaleRequest{Replicas: map[string]int{service: c.to.replicas}})
+		}, nil
+	default:
+		return func(ctx context.Context) (wire.ChangeResult, error) {
+			return s.client.Apply(ctx, wire.ApplyRequest{Source: s.appFile(c.to), Filename: "app.yaml"})
+		}, nil
+	}
 }
 
 // status is the service's.
@@ -71,6 +102,28 @@ func (s *stand) status(ctx context.Context) (wire.ServiceStatus, error) {
 		return wire.ServiceStatus{}, fmt.Errorf("app %s has %d services, and none that serves is among them", s.app, len(app.Services))
 	}
 	return app.Services[0], nil
+}
+
+// serving are the host names of the replicas that take requests, once there are
+// so many and no other.
+func (s *stand) serving(ctx context.Context, replicas int) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, servesWithin)
+	defer cancel()
+	for {
+		list, err := persist(ctx, func(ctx context.Context) (wire.ContainerList, error) { return s.client.Containers(ctx, s.app) })
+		var hosts []string
+		for _, c := range list.Containers {
+			if c.Role == "" && c.Traffic {
+				hosts = append(hosts, c.ID[:min(len(c.ID), hostNameLength)])
+			}
+		}
+		if err == nil && len(hosts) == replicas {
+			return hosts, nil
+		}
+		if !pause(ctx, tryAgain) {
+			return nil, errors.Join(fmt.Errorf("%d replicas shall serve, and %s do", replicas, hosts), err)
+		}
+	}
 }
 
 // follow strikes the moments of an attempt's trace until it has succeeded.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/berth-cloud/berth/test/load"
@@ -11,8 +13,30 @@ import (
 type result struct {
 	load           load.Report
 	changes, kills int
+	kinds          map[kind]count
 	crashes        int
 	wrong          []string // what is not a failed request and still must not be
+}
+
+// count is what was made of one kind of change.
+type count struct{ changes, kills int }
+
+func (r *result) count(k kind, kills int) {
+	r.changes++
+	r.kinds[k] = count{r.kinds[k].changes + 1, r.kinds[k].kills + kills}
+}
+
+// table lists how often each kind of a plan's changes was made, and how many
+// kills met it.
+func (r result) table(plan []entry) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "changes\tkills\t")
+	for _, k := range kindsOf(plan) {
+		fmt.Fprintf(w, "%d\t%d\t  %s\n", r.kinds[k].changes, r.kinds[k].kills, k)
+	}
+	_ = w.Flush() // into memory
+	return b.String()
 }
 
 func (r result) String() string {
@@ -43,6 +67,11 @@ func (r result) problems(o options) []string {
 	}
 	if r.changes < o.changes {
 		out = append(out, fmt.Sprintf("%d changes were made; %d are needed", r.changes, o.changes))
+	}
+	for _, k := range kindsOf(o.plan) {
+		if r.kinds[k].changes == 0 {
+			out = append(out, fmt.Sprintf("no change of the kind %q was made", k))
+		}
 	}
 	if r.kills < o.kills {
 		out = append(out, fmt.Sprintf("the control plane was killed %d times; %d are needed", r.kills, o.kills))

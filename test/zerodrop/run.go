@@ -19,7 +19,7 @@ const (
 	momentWithin = 15 * time.Second
 	// restBetween bounds the rest after a change. It is short enough for the next
 	// one to meet the last one's drain, and sometimes long enough not to.
-	restBetween = 4 * time.Second
+	restBetween = 2 * time.Second
 	// emptiesWithin bounds the wait for the last old container to go after its drain.
 	emptiesWithin = time.Minute
 )
@@ -48,7 +48,7 @@ func run(ctx context.Context, o options) (r result, err error) {
 		return r, err
 	}
 	o.say("berth %s serves on %s, files in %s", s.instance, s.addr, s.dir)
-	x := &runner{stand: s, rng: rand.New(rand.NewPCG(o.seed, 0)), line: newLine(), clock: newClock(), hist: newHistory()} //nolint:gosec // a repeatable choice is wanted
+	x := &runner{stand: s, rng: rand.New(rand.NewPCG(o.seed, 0)), line: newLine(), clock: newClock(), hist: newHistory(o.replicas), made: result{kinds: map[kind]count{}}} //nolint:gosec // a repeatable choice is wanted
 	return x.run(ctx)
 }
 
@@ -58,7 +58,7 @@ func (x *runner) run(ctx context.Context) (result, error) {
 	watch, unwatch := context.WithCancel(ctx)
 	defer unwatch()
 	go x.watchEngine(watch, x.clock)
-	first := change{kind: "first", to: x.hist.now}
+	first := change{verb: "first", to: x.hist.now}
 	x.line.begin(first.to.serves())
 	if err := x.deploy(ctx, first); err != nil {
 		return x.made, err
@@ -117,15 +117,14 @@ func (x *runner) changes(ctx context.Context) error {
 	if err := x.line.proven(ctx); err != nil {
 		return err
 	}
-	steps := x.hist.steps(x.o.changes)
+	steps := x.hist.steps(x.o.plan, x.o.changes)
 	plan := planKills(x.rng, steps, x.o.kills)
 	for _, c := range steps {
+		killed := x.server.killed()
 		if err := x.step(ctx, c, plan); err != nil {
 			return fmt.Errorf("%v: %w", c, err)
 		}
-		if c.rolls() {
-			x.made.changes++
-		}
+		x.made.count(c.kind(), x.server.killed()-killed)
 		if !pause(ctx, upTo(x.rng, restBetween)) {
 			return ctx.Err()
 		}
@@ -175,7 +174,11 @@ func (x *runner) deploy(ctx context.Context, c change) error {
 	if err := x.follow(ctx, id, x.clock); err != nil {
 		return err
 	}
-	x.line.serve()
+	replicas, err := x.serving(ctx, c.to.replicas)
+	if err != nil {
+		return err
+	}
+	x.line.serve(replicas)
 	return nil
 }
 
@@ -185,11 +188,11 @@ func (x *runner) emptied(ctx context.Context) error {
 	defer cancel()
 	for {
 		list, err := x.containers(ctx)
-		if err == nil && len(list) == x.o.replicas {
+		if err == nil && len(list) == x.hist.now.replicas {
 			return nil
 		}
 		if !pause(ctx, 200*time.Millisecond) {
-			return errors.Join(fmt.Errorf("%d containers are left, and the release that serves has %d", len(list), x.o.replicas), err)
+			return errors.Join(fmt.Errorf("%d containers are left, and the release that serves has %d", len(list), x.hist.now.replicas), err)
 		}
 	}
 }

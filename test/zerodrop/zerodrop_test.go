@@ -17,7 +17,7 @@ func short(t *testing.T) options {
 	o := defaults()
 	o.docker = "unix://" + testimage.Socket(t)
 	o.out = t.Output()
-	o.rate, o.changes, o.kills = 50, 3, 1
+	o.rate, o.changes, o.kills, o.plan, o.replicas = 50, len(shortPlan), 1, shortPlan, 2
 	o.slow, o.streams, o.sockets, o.slowFor = 1, 1, 1, time.Second
 	return o
 }
@@ -38,7 +38,8 @@ func pass(t *testing.T, o options) result {
 }
 
 func TestChangesAndAKillOfTheControlPlaneFailNoRequest(t *testing.T) {
-	pass(t, short(t))
+	o := short(t)
+	t.Log("\n" + pass(t, o).table(o.plan))
 }
 
 func TestAReplicaThatCrashesBesideAnotherFailsNoGet(t *testing.T) {

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"syscall"
 	"time"
@@ -20,6 +22,33 @@ func printStat(path string) error {
 	sys := info.Sys().(*syscall.Stat_t)
 	fmt.Printf("%o %d %d\n", info.Mode().Perm(), sys.Uid, sys.Gid)
 	return nil
+}
+
+// again fails the first time.
+func again(path string) error {
+	_, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			return err
+		}
+		fmt.Println("not this time")
+		os.Exit(1)
+	}
+	return err
+}
+
+func get(url string) error {
+	c := http.Client{Timeout: 10 * time.Second}
+	resp, err := c.Get(url)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	_, err = io.Copy(os.Stdout, resp.Body)
+	return err
 }
 
 // awaitSize looks again and again: the signal of a change may come before

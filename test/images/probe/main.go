@@ -14,6 +14,8 @@
 //	write:PATH:TEXT     write a file
 //	read:PATH           print a file and a line end
 //	dump:PATH           print a file as it is
+//	remove:PATH         remove a file
+//	again:PATH          exit 1 the first time; a file tells that there was one
 //	stat:PATH           print the permissions, the user and the group of a file
 //	mount:PATH          print "rw" or "ro"
 //	eat:MIB             hold this much memory, touched
@@ -23,7 +25,9 @@
 //	size:WxH            wait until the terminal has the size, print it
 //	listen:PORT         accept and answer HTTP 200 with the hostname from now on
 //	resolve:NAME        print the first IPv4 address of a name
+//	get:URL             print what a URL answers with 200
 //	ignore              ignore the stop signals from now on
+//	end:PID             ask a process to end
 //	wait                wait for a stop signal, print "stopping", go on
 //	exit:CODE           exit
 //
@@ -101,6 +105,10 @@ func perform(name, arg string, stop <-chan os.Signal) error {
 		data, err := os.ReadFile(arg)
 		os.Stdout.Write(data)
 		return err
+	case "remove":
+		return os.Remove(arg)
+	case "again":
+		return again(arg)
 	case "stat":
 		return printStat(arg)
 	case "spin":
@@ -127,8 +135,16 @@ func perform(name, arg string, stop <-chan os.Signal) error {
 		return listen(arg)
 	case "resolve":
 		return resolve(arg)
+	case "get":
+		return get(arg)
 	case "ignore":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
+	case "end":
+		pid, err := strconv.Atoi(arg)
+		if err != nil {
+			return err
+		}
+		return syscall.Kill(pid, syscall.SIGTERM)
 	case "wait":
 		<-stop
 		fmt.Println("stopping")

@@ -81,7 +81,8 @@ func run(ctx context.Context, s settings) (int, error) {
 func serve(ctx context.Context, l net.Listener, s settings) error {
 	streams, endStreams := context.WithCancel(context.Background())
 	defer endStreams()
-	site := &site{settings: s, streams: streams}
+	site := &site{settings: s, streams: streams, besides: besideClient()}
+	defer site.besides.CloseIdleConnections()
 	srv := &http.Server{
 		Handler:           site.handler(),
 		ReadHeaderTimeout: 10 * time.Second,

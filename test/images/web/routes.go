@@ -22,6 +22,7 @@ type site struct {
 	settings
 	streams context.Context // ends when streams and sockets shall end
 	sockets sync.WaitGroup
+	besides *http.Client
 }
 
 func (s *site) handler() http.Handler {
@@ -61,7 +62,11 @@ func (s *site) signed(next http.Handler) http.Handler {
 	})
 }
 
-func (s *site) hello(w http.ResponseWriter, _ *http.Request) {
+func (s *site) hello(w http.ResponseWriter, r *http.Request) {
+	if err := s.askBeside(r.Context()); err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
 	fmt.Fprintf(w, "%s, version %s\n", s.greeting, s.version)
 }
 
@@ -78,9 +83,14 @@ func (s *site) slow(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(first)+len(second)))
 	io.WriteString(w, first)
 	http.NewResponseController(w).Flush()
-	if pause(r.Context(), wait) {
-		io.WriteString(w, second)
+	if !pause(r.Context(), wait) {
+		return
 	}
+	if err := s.askBeside(r.Context()); err != nil {
+		fmt.Println("web:", err)
+		panic(http.ErrAbortHandler) // the status has been sent
+	}
+	io.WriteString(w, second)
 }
 
 func (s *site) status(w http.ResponseWriter, r *http.Request) {

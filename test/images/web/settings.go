@@ -34,8 +34,9 @@ type settings struct {
 	idleTimeout       time.Duration // of a keep-alive connection
 	after             time.Duration
 	exitCode          int
-	logLines          int // that modeExit prints
-	memoryStep        int // bytes that modeMemory takes every 10 ms
+	logLines          int    // that modeExit prints
+	memoryStep        int    // bytes that modeMemory takes every 10 ms
+	beside            string // URL that has to answer 200 before `/` and the end of `/slow` are given
 
 	env func(string) string // what /env reads
 }
@@ -54,6 +55,7 @@ func readSettings(env func(string) string) (settings, error) {
 		exitCode:    r.number("EXIT_CODE", 1),
 		logLines:    r.number("LOG_LINES", 3),
 		memoryStep:  r.number("MEMORY_STEP", 4<<20),
+		beside:      r.text("BESIDE", ""),
 		env:         env,
 	}
 	if !slices.Contains(modes, s.mode) {

@@ -172,6 +172,30 @@ func TestWebSocketEchoesAndClosesAsGoingAway(t *testing.T) {
 	}
 }
 
+func TestWithoutWhatRunsBesideThereIsNoAnswer(t *testing.T) {
+	beside, stopBeside, besideEnded := serving(t, nil)
+	url, _, _ := serving(t, map[string]string{"BESIDE": beside + "/healthz"})
+	if status, body := get(t, url+"/"); status != 200 {
+		t.Fatalf("beside what serves: %d %q", status, body)
+	}
+	resp, err := http.Get(url + "/slow?ms=300")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	stopBeside()
+	<-besideEnded
+	if body, err := io.ReadAll(resp.Body); err == nil {
+		t.Errorf("a slow answer is whole, %q, though what runs beside has ended", body)
+	}
+	if status, _ := get(t, url+"/"); status != 502 {
+		t.Errorf("beside what has ended: status %d", status)
+	}
+	if status, _ := get(t, url+"/healthz"); status != 200 {
+		t.Errorf("/healthz: status %d", status)
+	}
+}
+
 func TestErrorModeAnswers500(t *testing.T) {
 	url, _, _ := serving(t, map[string]string{"MODE": "error"})
 	if status, _ := get(t, url+"/healthz"); status != 500 {
