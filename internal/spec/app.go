@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 // maxServices bounds the services of one app: each takes addresses of the
@@ -18,19 +20,19 @@ const MaxContainers = 200
 // appFields are the keys of the file.
 func appFields() []field[appDraft] {
 	return []field[appDraft]{
-		{name: "version", read: readVersion},
-		{name: "name", required: true, read: func(d *decoder, v value, into *appDraft) {
-			name, ok := d.text(v)
+		{Name: "version", Read: readVersion},
+		{Name: "name", Required: true, Read: func(d *decoder, v value, into *appDraft) {
+			name, ok := d.Text(v)
 			if !ok {
 				return
 			}
 			if err := CheckName(name); err != nil {
-				d.refuseErr(v, err)
+				d.RefuseErr(v, err)
 				return
 			}
 			into.name = name
 		}},
-		{name: "services", required: true, read: readServices},
+		{Name: "services", Required: true, Read: readServices},
 	}
 }
 
@@ -43,12 +45,12 @@ type appDraft struct {
 // app reads the whole file, then holds it against the rules that concern more
 // than one value.
 func (d *decoder) app(root *yaml.Node) *App {
-	v, ok := d.visit(root, "")
+	v, ok := d.Visit(root, "")
 	if !ok {
 		return nil
 	}
 	var draft appDraft
-	section(d, v, appFields(), &draft)
+	yamlfile.Section(d, v, appFields(), &draft)
 	d.rules(&draft)
 
 	app := &App{Name: draft.name, Services: make(map[string]Service, len(draft.services))}
@@ -62,28 +64,28 @@ func (d *decoder) app(root *yaml.Node) *App {
 }
 
 func readVersion(d *decoder, v value, _ *appDraft) {
-	n, ok := d.integer(v, 0, 1<<30)
+	n, ok := d.Integer(v, 0, 1<<30)
 	if ok && n != 1 {
-		d.refuse(v, fmt.Sprintf("version %d is not known", n), "write version: 1, or leave it out")
+		d.Refuse(v, fmt.Sprintf("version %d is not known", n), "write version: 1, or leave it out")
 	}
 }
 
 func readServices(d *decoder, v value, into *appDraft) {
 	refused := false
-	d.pairs(v, func(key *yaml.Node, val value) {
+	d.Pairs(v, func(key *yaml.Node, val value) {
 		if len(into.services) == maxServices {
 			if !refused {
-				d.refuse(val, "the app has too many services", fmt.Sprintf("the most is %d", maxServices))
+				d.Refuse(val, "the app has too many services", fmt.Sprintf("the most is %d", maxServices))
 			}
 			refused = true
 			return
 		}
 		if err := CheckName(key.Value); err != nil {
-			what, do := splitAdvice(err)
-			d.fail(position{key.Line, key.Column}, val.path, what, do)
+			what, do := yamlfile.SplitAdvice(err)
+			d.Fail(yamlfile.PositionOf(key), val.Path, what, do)
 		}
-		if isNull(val.Node) {
-			d.refuse(val, "the service is empty", missingAdvice("image"))
+		if yamlfile.IsNull(val.Node) {
+			d.Refuse(val, "the service is empty", missingAdvice("image"))
 			return
 		}
 		into.services = append(into.services, d.service(key.Value, val))
@@ -93,10 +95,10 @@ func readServices(d *decoder, v value, into *appDraft) {
 		total += s.Replicas * s.members
 	}
 	if total > MaxContainers {
-		d.refuse(v, fmt.Sprintf("the services come to %d containers", total),
+		d.Refuse(v, fmt.Sprintf("the services come to %d containers", total),
 			fmt.Sprintf("the most of one app is %d; make it several apps", MaxContainers))
 	}
 	if v.Kind == yaml.MappingNode && len(v.Content) == 0 {
-		d.refuse(v, "there are no services", missingAdvice("services"))
+		d.Refuse(v, "there are no services", missingAdvice("services"))
 	}
 }

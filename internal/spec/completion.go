@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 // Bounds of a service that runs to completion.
@@ -15,13 +17,13 @@ const (
 
 // readRestart reads the policy. Some tools write no as false.
 func readRestart(d *decoder, v value, s *serviceDraft) {
-	if v.Kind == yaml.ScalarNode && v.Tag == "!!bool" && v.Value == "false" && d.untagged(v) {
+	if v.Kind == yaml.ScalarNode && v.Tag == "!!bool" && v.Value == "false" && d.Untagged(v) {
 		s.Restart = RestartNo
 		return
 	}
-	name, ok := d.text(v)
-	before := d.errs.count()
-	defer func() { s.restartRefused = !ok || d.errs.count() > before }()
+	name, ok := d.Text(v)
+	before := d.Errs.Count()
+	defer func() { s.restartRefused = !ok || d.Errs.Count() > before }()
 	if !ok {
 		return
 	}
@@ -31,13 +33,13 @@ func readRestart(d *decoder, v value, s *serviceDraft) {
 	case string(RestartOnFailure), string(RestartNo):
 		s.Restart = Restart(name)
 	case "unless-stopped":
-		d.refuse(v, `"unless-stopped" is not known here`, "write always, or leave it out")
+		d.Refuse(v, `"unless-stopped" is not known here`, "write always, or leave it out")
 	default:
 		do := "write always, on-failure or no"
-		if plainKey(name) == "on_failure" || name == "onfailure" {
+		if yamlfile.PlainKey(name) == "on_failure" || name == "onfailure" {
 			do = "write on-failure"
 		}
-		d.refuse(v, quote(name)+" is not a restart policy", do)
+		d.Refuse(v, yamlfile.Quote(name)+" is not a restart policy", do)
 	}
 }
 
@@ -46,7 +48,7 @@ func readRestart(d *decoder, v value, s *serviceDraft) {
 func (d *decoder) completionRules(s *serviceDraft) {
 	if !s.Completes() {
 		if s.CompletionTimeout != 0 && !s.restartRefused {
-			d.refuseAt(s.path+".completion_timeout", "a service that is always started again never completes",
+			d.RefuseAt(s.path+".completion_timeout", "a service that is always started again never completes",
 				"write restart: on-failure or restart: no, or leave it out")
 		}
 		return
@@ -63,10 +65,10 @@ func (d *decoder) completionRules(s *serviceDraft) {
 		{"keep_previous", "has no previous release that runs on", "leave it out"},
 	} {
 		if s.main.written(d, key.name) {
-			d.refuseAt(s.path+"."+key.name, "a service that runs to completion "+key.why, key.do)
+			d.RefuseAt(s.path+"."+key.name, "a service that runs to completion "+key.why, key.do)
 		}
 	}
 	if s.Replicas > 1 {
-		d.refuseAt(s.path+".replicas", fmt.Sprintf("%d replicas run at once, and %s", s.Replicas, s.Single()), "write 1, or leave it out")
+		d.RefuseAt(s.path+".replicas", fmt.Sprintf("%d replicas run at once, and %s", s.Replicas, s.Single()), "write 1, or leave it out")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 // Bounds of the wait for other services.
@@ -18,8 +20,8 @@ const (
 // dependencyFields are the keys of one dependency.
 func dependencyFields() []field[Dependency] {
 	return []field[Dependency]{
-		{name: "condition", read: func(d *decoder, v value, into *Dependency) {
-			name, ok := d.str(v)
+		{Name: "condition", Read: func(d *decoder, v value, into *Dependency) {
+			name, ok := d.Str(v)
 			if !ok {
 				return
 			}
@@ -27,7 +29,7 @@ func dependencyFields() []field[Dependency] {
 			case DependsStarted, DependsReady, DependsCompleted:
 				into.Condition = DependsStatus(name)
 			default:
-				d.refuse(v, quote(name)+" is not a condition", conditionAdvice(name))
+				d.Refuse(v, yamlfile.Quote(name)+" is not a condition", conditionAdvice(name))
 			}
 		}},
 	}
@@ -54,17 +56,17 @@ func readDependsOn(d *decoder, v value, s *serviceDraft) {
 			s.DependsOn = append(s.DependsOn, Dependency{Service: name})
 		}
 	case len(v.Content)/2 > maxServices:
-		d.refuse(v, fmt.Sprintf("there are %d names", len(v.Content)/2), fmt.Sprintf("the most is %d", maxServices))
+		d.Refuse(v, fmt.Sprintf("there are %d names", len(v.Content)/2), fmt.Sprintf("the most is %d", maxServices))
 	default:
-		d.pairs(v, func(key *yaml.Node, val value) {
-			if isNull(val.Node) {
-				d.refuse(val, "there is no value", "write {condition: ready}, or a list of names")
+		d.Pairs(v, func(key *yaml.Node, val value) {
+			if yamlfile.IsNull(val.Node) {
+				d.Refuse(val, "there is no value", "write {condition: ready}, or a list of names")
 				return
 			}
 			dep := Dependency{Service: key.Value}
-			section(d, val, dependencyFields(), &dep)
+			yamlfile.Section(d, val, dependencyFields(), &dep)
 			s.DependsOn = append(s.DependsOn, dep)
-			d.at[namePath(v.path, key.Value)] = position{key.Line, key.Column}
+			d.At[namePath(v.Path, key.Value)] = yamlfile.PositionOf(key)
 		})
 	}
 	slices.SortFunc(s.DependsOn, func(a, b Dependency) int { return strings.Compare(a.Service, b.Service) })
@@ -83,7 +85,7 @@ func (d *decoder) dependsRules(app *appDraft) {
 			s.DependsTimeout = DefaultDependsTimeout
 		}
 		if s.DependsTimeout != 0 && !s.main.written(d, "depends_on") {
-			d.refuseAt(s.path+".depends_timeout", "there is nothing to wait for", "write depends_on, or leave it out")
+			d.RefuseAt(s.path+".depends_timeout", "there is nothing to wait for", "write depends_on, or leave it out")
 		}
 		for i := range s.DependsOn {
 			dep := &s.DependsOn[i]
@@ -94,10 +96,10 @@ func (d *decoder) dependsRules(app *appDraft) {
 			switch {
 			case other == nil:
 				do := "depends_on names services of this app"
-				if near := nearest(dep.Service, names); near != "" {
+				if near := yamlfile.Nearest(dep.Service, names); near != "" {
 					do = "did you mean " + near + "?"
 				}
-				refuse("there is no service "+quote(dep.Service), do)
+				refuse("there is no service "+yamlfile.Quote(dep.Service), do)
 			case other == s:
 				refuse("the service waits for itself", "remove it")
 			default:
@@ -107,7 +109,7 @@ func (d *decoder) dependsRules(app *appDraft) {
 	}
 	acyclic(app.services, func(s *serviceDraft) string { return s.Name }, (*serviceDraft).waitsFor,
 		func(s *serviceDraft, loop string) {
-			d.refuseAt(s.path+".depends_on", "the services wait for each other: "+loop, "remove one of the dependencies")
+			d.RefuseAt(s.path+".depends_on", "the services wait for each other: "+loop, "remove one of the dependencies")
 		})
 }
 

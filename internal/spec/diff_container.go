@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 // The methods here compare what one container is made from: that of a service
@@ -32,7 +34,7 @@ func (d *differ) env(prefix string, old, new []EnvVar) {
 		return env
 	}
 	keyed(byKey(said(old), name), byKey(said(new), name), func(name string, before, after *EnvVar) {
-		d.changes = append(d.changes, FieldChange{Path: prefix + join("env", name), Old: formatVariable(before),
+		d.changes = append(d.changes, FieldChange{Path: prefix + yamlfile.Join("env", name), Old: formatVariable(before),
 			New: formatVariable(after), Effect: EffectRoll, Private: plainValue(before) || plainValue(after)})
 	})
 }
@@ -42,7 +44,7 @@ func plainValue(e *EnvVar) bool { return e != nil && e.Secret.Key == "" }
 
 func (d *differ) labels(prefix string, old, new map[string]string) {
 	keyed(old, new, func(key string, before, after *string) {
-		d.add(prefix+join("labels", key), formatText(before), formatText(after), EffectSettings)
+		d.add(prefix+yamlfile.Join("labels", key), formatText(before), formatText(after), EffectSettings)
 	})
 }
 

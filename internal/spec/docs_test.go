@@ -24,7 +24,7 @@ type documented struct {
 func documentedFields[T any](fields []field[T]) []documented {
 	all := make([]documented, len(fields))
 	for i, f := range fields {
-		all[i] = documented{f.name, f.required}
+		all[i] = documented{f.Name, f.Required}
 	}
 	return all
 }

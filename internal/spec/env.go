@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 // maxEnvVars bounds the variables of one container.
@@ -16,31 +18,31 @@ const maxEnvVars = 1000
 // its place names a secret.
 func readEnv(d *decoder, v value, m *memberDraft) {
 	if v.Kind == yaml.SequenceNode {
-		d.refuse(v, "env is a list", "write a map: NAME: value")
+		d.Refuse(v, "env is a list", "write a map: NAME: value")
 		return
 	}
 	if len(v.Content)/2 > maxEnvVars {
-		d.refuse(v, fmt.Sprintf("there are %d variables", len(v.Content)/2), fmt.Sprintf("the most is %d", maxEnvVars))
+		d.Refuse(v, fmt.Sprintf("there are %d variables", len(v.Content)/2), fmt.Sprintf("the most is %d", maxEnvVars))
 		return
 	}
-	d.pairs(v, func(key *yaml.Node, val value) {
+	d.Pairs(v, func(key *yaml.Node, val value) {
 		if err := checkEnvName(key.Value); err != nil {
-			what, do := splitAdvice(err)
-			d.fail(position{key.Line, key.Column}, val.path, what, do)
+			what, do := yamlfile.SplitAdvice(err)
+			d.Fail(yamlfile.PositionOf(key), val.Path, what, do)
 			return
 		}
 		if val.Kind == yaml.MappingNode {
 			s := secretDraft{variable: key.Value}
-			section(d, val, secretFields(), &s)
+			yamlfile.Section(d, val, secretFields(), &s)
 			m.Env = append(m.Env, EnvVar{Name: key.Value, Secret: s.SecretRef})
 			return
 		}
-		text, ok := d.text(val)
+		text, ok := d.Text(val)
 		if !ok {
 			return
 		}
 		if size := len(key.Value) + 1 + len(text); size > maxArgBytes {
-			d.refuse(val, fmt.Sprintf("name and value have %d bytes", size),
+			d.Refuse(val, fmt.Sprintf("name and value have %d bytes", size),
 				fmt.Sprintf("the kernel passes at most %d to a program; put it into a volume", maxArgBytes))
 			return
 		}
@@ -59,9 +61,9 @@ type secretDraft struct {
 // secretFields are the keys of a variable whose value is a secret.
 func secretFields() []field[secretDraft] {
 	return []field[secretDraft]{
-		{name: "secret", required: true, read: readSecretName},
-		{name: "required", read: func(d *decoder, v value, s *secretDraft) {
-			required, ok := d.boolean(v)
+		{Name: "secret", Required: true, Read: readSecretName},
+		{Name: "required", Read: func(d *decoder, v value, s *secretDraft) {
+			required, ok := d.Boolean(v)
 			s.Optional = ok && !required
 		}},
 	}
@@ -69,19 +71,19 @@ func secretFields() []field[secretDraft] {
 
 func readSecretName(d *decoder, v value, s *secretDraft) {
 	if v.Kind == yaml.ScalarNode && v.Tag == "!!bool" {
-		if is, ok := d.boolean(v); ok && is {
+		if is, ok := d.Boolean(v); ok && is {
 			s.Key = s.variable
 		} else if ok {
-			d.refuse(v, "a value that is no secret is written itself", "write "+quoteBare(s.variable)+": value")
+			d.Refuse(v, "a value that is no secret is written itself", "write "+yamlfile.QuoteBare(s.variable)+": value")
 		}
 		return
 	}
-	name, ok := d.text(v)
+	name, ok := d.Text(v)
 	if !ok {
 		return
 	}
 	if err := CheckSecretName(name); err != nil {
-		d.refuseErr(v, err)
+		d.RefuseErr(v, err)
 		return
 	}
 	s.Key = name
@@ -95,9 +97,9 @@ func SecretKey(app, name string) string { return app + "/" + name }
 func CheckSecretName(name string) error {
 	switch {
 	case len(name) > maxEnvNameBytes:
-		return advise(fmt.Sprintf("the name has %d characters", len(name)), fmt.Sprintf("the most is %d", maxEnvNameBytes))
+		return yamlfile.Advise(fmt.Sprintf("the name has %d characters", len(name)), fmt.Sprintf("the most is %d", maxEnvNameBytes))
 	case !envNameForm.MatchString(name):
-		return advise(quote(name)+" is not the name of a secret", "write letters, digits and _, no digit first")
+		return yamlfile.Advise(yamlfile.Quote(name)+" is not the name of a secret", "write letters, digits and _, no digit first")
 	}
 	return nil
 }

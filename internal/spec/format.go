@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 // The functions here write values for people, in the words of app.yaml. What
@@ -32,10 +34,10 @@ func formatText(s *string) string {
 	if s == nil {
 		return ""
 	}
-	if utf8.RuneCountInString(*s) <= maxQuoted {
+	if utf8.RuneCountInString(*s) <= yamlfile.MaxQuoted {
 		return strconv.Quote(*s)
 	}
-	return fmt.Sprintf("%s (%d bytes, sha256 %.4x)", quote(*s), len(*s), sha256.Sum256([]byte(*s)))
+	return fmt.Sprintf("%s (%d bytes, sha256 %.4x)", yamlfile.Quote(*s), len(*s), sha256.Sum256([]byte(*s)))
 }
 
 func formatCommand(words []string) string {
@@ -87,9 +89,9 @@ func formatGRPC(p *Probe) string {
 	case p.GRPCService == "":
 		return "the server"
 	case !p.GRPC:
-		return "no service " + quote(p.GRPCService)
+		return "no service " + yamlfile.Quote(p.GRPCService)
 	}
-	return "the service " + quote(p.GRPCService)
+	return "the service " + yamlfile.Quote(p.GRPCService)
 }
 
 func formatFlag(on bool) string {

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 // alwaysDenied are the parts of a host that no service ever mounts: who holds
@@ -30,18 +32,18 @@ func CheckHostPath(p string, allow, deny []string) error {
 		return err
 	}
 	if path.Base(p) == "docker.sock" {
-		return advise("the engine's socket is never mounted", "who holds it holds the host; remove the volume")
+		return yamlfile.Advise("the engine's socket is never mounted", "who holds it holds the host; remove the volume")
 	}
 	for _, denied := range slices.Concat(alwaysDenied, deny) {
 		denied = path.Clean(denied)
 		switch {
 		case p == denied:
-			return advise(quote(p)+" is never mounted", "use a named volume, or a folder of its own")
+			return yamlfile.Advise(yamlfile.Quote(p)+" is never mounted", "use a named volume, or a folder of its own")
 		case within(p, denied):
-			return advise(fmt.Sprintf("%s is in %s, which is never mounted", quote(p), denied),
+			return yamlfile.Advise(fmt.Sprintf("%s is in %s, which is never mounted", yamlfile.Quote(p), denied),
 				"use a named volume, or a folder of its own")
 		case within(denied, p):
-			return advise(fmt.Sprintf("%s holds %s, which is never mounted", quote(p), denied),
+			return yamlfile.Advise(fmt.Sprintf("%s holds %s, which is never mounted", yamlfile.Quote(p), denied),
 				"use a named volume, or a folder of its own")
 		}
 	}
@@ -51,10 +53,10 @@ func CheckHostPath(p string, allow, deny []string) error {
 		}
 	}
 	if len(allow) == 0 {
-		return advise("no path of the host may be mounted here",
+		return yamlfile.Advise("no path of the host may be mounted here",
 			"use a named volume, or ask the operator to allow the path")
 	}
-	return advise(quote(p)+" is outside the folders that the operator allows",
+	return yamlfile.Advise(yamlfile.Quote(p)+" is outside the folders that the operator allows",
 		"use a named volume, or a path below "+strings.Join(allow, " or "))
 }
 
@@ -62,13 +64,13 @@ func CheckHostPath(p string, allow, deny []string) error {
 func checkAbsolute(p string) error {
 	switch {
 	case !strings.HasPrefix(p, "/"):
-		return advise(quote(p)+" does not begin at the root", "write an absolute path, for example /data")
+		return yamlfile.Advise(yamlfile.Quote(p)+" does not begin at the root", "write an absolute path, for example /data")
 	case len(p) > maxPathBytes:
-		return advise(fmt.Sprintf("the path has %d characters", len(p)), fmt.Sprintf("the most is %d", maxPathBytes))
+		return yamlfile.Advise(fmt.Sprintf("the path has %d characters", len(p)), fmt.Sprintf("the most is %d", maxPathBytes))
 	case strings.ContainsFunc(p, isControl):
-		return advise("the path has a control character", "remove it")
+		return yamlfile.Advise("the path has a control character", "remove it")
 	case path.Clean(p) != p:
-		return advise(quote(p)+" is not the plain form of the path", "write "+quoteBare(path.Clean(p)))
+		return yamlfile.Advise(yamlfile.Quote(p)+" is not the plain form of the path", "write "+yamlfile.QuoteBare(path.Clean(p)))
 	}
 	return nil
 }

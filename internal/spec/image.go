@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/distribution/reference"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 const maxImageBytes = 512
@@ -46,11 +48,11 @@ func ParseImage(s string) (ImageRef, error) {
 	named, err := reference.ParseNormalizedNamed(s)
 	switch {
 	case err != nil && parsesInLowerCase(s):
-		return ImageRef{}, advise(quote(s)+" has upper-case letters in its name", "write the repository in lower case")
+		return ImageRef{}, yamlfile.Advise(yamlfile.Quote(s)+" has upper-case letters in its name", "write the repository in lower case")
 	case errors.Is(err, reference.ErrNameTooLong):
-		return ImageRef{}, advise("the image's name is too long", "the most is 255 characters")
+		return ImageRef{}, yamlfile.Advise("the image's name is too long", "the most is 255 characters")
 	case err != nil:
-		return ImageRef{}, advise(quote(s)+" is not an image", "write [registry/]repository[:tag][@sha256:digest]")
+		return ImageRef{}, yamlfile.Advise(yamlfile.Quote(s)+" is not an image", "write [registry/]repository[:tag][@sha256:digest]")
 	}
 	named = reference.TagNameOnly(named)
 	ref := ImageRef{Registry: reference.Domain(named), Repository: reference.Path(named)}
@@ -74,18 +76,18 @@ func parsesInLowerCase(s string) bool {
 func imageMistake(s string) error {
 	switch {
 	case s == "":
-		return advise("the image is empty", "name the image to run, for example ghcr.io/shop/web:1.4")
+		return yamlfile.Advise("the image is empty", "name the image to run, for example ghcr.io/shop/web:1.4")
 	case len(s) > maxImageBytes:
-		return advise(fmt.Sprintf("the image has %d characters", len(s)), fmt.Sprintf("the most is %d", maxImageBytes))
+		return yamlfile.Advise(fmt.Sprintf("the image has %d characters", len(s)), fmt.Sprintf("the most is %d", maxImageBytes))
 	case strings.Contains(s, "://"):
 		_, rest, _ := strings.Cut(s, "://")
-		return advise(quote(s)+" is an address, not an image", "write "+quoteBare(rest))
+		return yamlfile.Advise(yamlfile.Quote(s)+" is an address, not an image", "write "+yamlfile.QuoteBare(rest))
 	case bareImageID.MatchString(s):
-		return advise("this is the id of an image, not its name", "give the image a tag and name that")
+		return yamlfile.Advise("this is the id of an image, not its name", "give the image a tag and name that")
 	case strings.HasSuffix(s, ":"):
-		return advise(quote(s)+" ends in a colon", "write the tag, or remove the colon")
+		return yamlfile.Advise(yamlfile.Quote(s)+" ends in a colon", "write the tag, or remove the colon")
 	case strings.ContainsAny(s, " \t\n"):
-		return advise(quote(s)+" has white space", "write [registry/]repository[:tag][@sha256:digest]")
+		return yamlfile.Advise(yamlfile.Quote(s)+" has white space", "write [registry/]repository[:tag][@sha256:digest]")
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 // maxMembers bounds the containers of one replica, the main one included.
@@ -22,29 +24,29 @@ func initFields() []field[memberDraft] {
 // sidecarFields are the keys of a sidecar.
 func sidecarFields() []field[memberDraft] {
 	return slices.Concat([]field[memberDraft]{memberName()}, programFields(itself), portField(itself), []field[memberDraft]{
-		{name: "health", read: func(d *decoder, v value, m *memberDraft) { section(d, v, probeFields(itself), m) }},
+		{Name: "health", Read: func(d *decoder, v value, m *memberDraft) { yamlfile.Section(d, v, probeFields(itself), m) }},
 	}, storageFields(itself), publishField(itself), processFields(itself), []field[memberDraft]{memberDependsOn()})
 }
 
 func memberName() field[memberDraft] {
-	return field[memberDraft]{name: "name", read: func(d *decoder, v value, m *memberDraft) {
+	return field[memberDraft]{Name: "name", Read: func(d *decoder, v value, m *memberDraft) {
 		if m.Name != "" {
-			d.refuse(v, "the name stands before the colon already", "leave it out")
+			d.Refuse(v, "the name stands before the colon already", "leave it out")
 			return
 		}
-		name, ok := d.text(v)
+		name, ok := d.Text(v)
 		if !ok {
 			return
 		}
 		m.Name = name
 		if err := CheckName(name); err != nil {
-			d.refuseErr(v, err)
+			d.RefuseErr(v, err)
 		}
 	}}
 }
 
 func memberDependsOn() field[memberDraft] {
-	return field[memberDraft]{name: "depends_on", read: func(d *decoder, v value, m *memberDraft) {
+	return field[memberDraft]{Name: "depends_on", Read: func(d *decoder, v value, m *memberDraft) {
 		m.DependsOn = d.names(v, maxMembers, "[proxy]")
 	}}
 }
@@ -52,37 +54,37 @@ func memberDependsOn() field[memberDraft] {
 // membersField is a key for members in their order: a map by name, or a list of
 // maps with a name.
 func membersField(name string, fields func() []field[memberDraft], of func(*serviceDraft) *[]*memberDraft) field[serviceDraft] {
-	return field[serviceDraft]{name: name, read: func(d *decoder, v value, s *serviceDraft) {
+	return field[serviceDraft]{Name: name, Read: func(d *decoder, v value, s *serviceDraft) {
 		list := of(s)
 		add := func(m *memberDraft, v value) {
 			if len(*list) == maxMembers {
 				return // counted with the others of the group
 			}
-			section(d, v, fields(), m)
+			yamlfile.Section(d, v, fields(), m)
 			*list = append(*list, m)
 		}
 		if v.Kind == yaml.SequenceNode {
-			d.items(v, "[{name: proxy, image: proxy:1}]", func(i int, item value) {
-				m := &memberDraft{path: item.path}
-				before := d.errs.count()
-				if add(m, item); m.Name == "" && len(*list) < maxMembers && item.Kind == yaml.MappingNode && d.errs.count() == before {
-					d.refuse(item, "name is missing", "name it, for example: name: proxy")
+			d.Items(v, "[{name: proxy, image: proxy:1}]", func(i int, item value) {
+				m := &memberDraft{path: item.Path}
+				before := d.Errs.Count()
+				if add(m, item); m.Name == "" && len(*list) < maxMembers && item.Kind == yaml.MappingNode && d.Errs.Count() == before {
+					d.Refuse(item, "name is missing", "name it, for example: name: proxy")
 				}
 			})
 			s.members += len(v.Content)
 			return
 		}
-		d.pairs(v, func(key *yaml.Node, val value) {
+		d.Pairs(v, func(key *yaml.Node, val value) {
 			s.members++
 			if err := CheckName(key.Value); err != nil {
-				what, do := splitAdvice(err)
-				d.fail(position{key.Line, key.Column}, val.path, what, do)
+				what, do := yamlfile.SplitAdvice(err)
+				d.Fail(yamlfile.PositionOf(key), val.Path, what, do)
 			}
-			if isNull(val.Node) {
-				d.refuse(val, "there is no value", missingAdvice("image"))
+			if yamlfile.IsNull(val.Node) {
+				d.Refuse(val, "there is no value", missingAdvice("image"))
 				return
 			}
-			add(&memberDraft{Member: Member{Name: key.Value}, path: val.path}, val)
+			add(&memberDraft{Member: Member{Name: key.Value}, path: val.Path}, val)
 		})
 	}}
 }
@@ -108,7 +110,7 @@ func (s *serviceDraft) complete() {
 // groupRules hold the members of a service against each other.
 func (d *decoder) groupRules(s *serviceDraft) {
 	if s.members > maxMembers {
-		d.refuseAt(s.path, fmt.Sprintf("a replica would be %d containers", s.members), fmt.Sprintf("the most is %d", maxMembers))
+		d.RefuseAt(s.path, fmt.Sprintf("a replica would be %d containers", s.members), fmt.Sprintf("the most is %d", maxMembers))
 	}
 	d.memberNamesOnce(s)
 	d.memberPortsOnce(s)
@@ -118,7 +120,7 @@ func (d *decoder) groupRules(s *serviceDraft) {
 	d.memberOrder(s)
 	for _, name := range s.SidecarsFirst {
 		if indexMember(s.sidecars, name) < 0 {
-			d.refuseName(s.path+".after", name, "there is no sidecar "+quote(name), s.nameAdvice(s.sidecars, name, "after names sidecars that start first"))
+			d.refuseName(s.path+".after", name, "there is no sidecar "+yamlfile.Quote(name), s.nameAdvice(s.sidecars, name, "after names sidecars that start first"))
 		}
 	}
 }
@@ -131,7 +133,7 @@ func (d *decoder) memberOrder(s *serviceDraft) {
 			at := indexMember(s.inits, name)
 			switch {
 			case at < 0:
-				d.refuseName(m.path+".depends_on", name, "there is no init "+quote(name), s.nameAdvice(s.inits, name, "inits wait for inits alone"))
+				d.refuseName(m.path+".depends_on", name, "there is no init "+yamlfile.Quote(name), s.nameAdvice(s.inits, name, "inits wait for inits alone"))
 			case at == i:
 				d.refuseName(m.path+".depends_on", name, "the init waits for itself", "remove it")
 			case at > i:
@@ -143,7 +145,7 @@ func (d *decoder) memberOrder(s *serviceDraft) {
 		for _, name := range m.DependsOn {
 			switch indexMember(s.sidecars, name) {
 			case -1:
-				d.refuseName(m.path+".depends_on", name, "there is no sidecar "+quote(name), s.nameAdvice(s.sidecars, name, "sidecars wait for sidecars alone"))
+				d.refuseName(m.path+".depends_on", name, "there is no sidecar "+yamlfile.Quote(name), s.nameAdvice(s.sidecars, name, "sidecars wait for sidecars alone"))
 			case i:
 				d.refuseName(m.path+".depends_on", name, "the sidecar waits for itself", "remove it")
 			}
@@ -154,7 +156,7 @@ func (d *decoder) memberOrder(s *serviceDraft) {
 		return slices.DeleteFunc(slices.Clone(m.DependsOn), func(name string) bool { return name == m.Name })
 	}
 	acyclic(s.sidecars, name, others, func(m *memberDraft, loop string) {
-		d.refuseAt(m.path+".depends_on", "the sidecars wait for each other: "+loop, "remove one of the dependencies")
+		d.RefuseAt(m.path+".depends_on", "the sidecars wait for each other: "+loop, "remove one of the dependencies")
 	})
 }
 
@@ -176,7 +178,7 @@ func (s *serviceDraft) nameAdvice(list []*memberDraft, name, rule string) string
 	for i, m := range list {
 		names[i] = m.Name
 	}
-	if near := nearest(name, names); near != "" {
+	if near := yamlfile.Nearest(name, names); near != "" {
 		return "did you mean " + near + "?"
 	}
 	return rule
@@ -188,9 +190,9 @@ func (d *decoder) memberNamesOnce(s *serviceDraft) {
 	for _, m := range slices.Concat(s.inits, s.sidecars) {
 		switch {
 		case m.Name == s.Name:
-			d.refuseAt(m.path, m.Name+" is the name of the main container", "name it differently")
+			d.RefuseAt(m.path, m.Name+" is the name of the main container", "name it differently")
 		case m.Name != "" && seen[m.Name]:
-			d.refuseAt(m.path, "two members are called "+quoteBare(m.Name), "name one differently")
+			d.RefuseAt(m.path, "two members are called "+yamlfile.QuoteBare(m.Name), "name one differently")
 		}
 		seen[m.Name] = true
 	}
@@ -206,7 +208,7 @@ func (d *decoder) noShadows(app *appDraft) {
 	for _, s := range app.services {
 		for _, m := range slices.Concat(s.inits, s.sidecars) {
 			if services[m.Name] && m.Name != s.Name {
-				d.refuseAt(m.path, "a service of the app is called "+m.Name+" too, and could not be reached from this replica",
+				d.RefuseAt(m.path, "a service of the app is called "+m.Name+" too, and could not be reached from this replica",
 					"name one differently")
 			}
 		}
@@ -220,8 +222,8 @@ func (d *decoder) memberPortsOnce(s *serviceDraft) {
 		others := slices.Concat([]*memberDraft{&s.main}, s.sidecars[:i])
 		j := slices.IndexFunc(others, func(o *memberDraft) bool { return o.Port == m.Port && m.Port != 0 })
 		if j >= 0 {
-			d.refuseAt(m.path+".port", fmt.Sprintf("%s listens on port %d already (line %d)", others[j].Name, m.Port,
-				d.at[others[j].path+".port"].line), "choose another port")
+			d.RefuseAt(m.path+".port", fmt.Sprintf("%s listens on port %d already (line %d)", others[j].Name, m.Port,
+				d.At[others[j].path+".port"].Line), "choose another port")
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 const (
@@ -26,15 +28,15 @@ func ShortName(app, full string) string { return strings.TrimPrefix(full, app+"-
 func CheckName(name string) error {
 	switch {
 	case name == "":
-		return advise("the name is empty", "write lower-case letters, digits and dashes")
+		return yamlfile.Advise("the name is empty", "write lower-case letters, digits and dashes")
 	case len(name) > MaxNameBytes:
-		return advise(fmt.Sprintf("the name has %d characters", len(name)),
+		return yamlfile.Advise(fmt.Sprintf("the name has %d characters", len(name)),
 			fmt.Sprintf("the most is %d", MaxNameBytes))
 	case !nameForm.MatchString(name):
-		return advise(quote(name)+" is not a name",
+		return yamlfile.Advise(yamlfile.Quote(name)+" is not a name",
 			"write lower-case letters, digits and dashes, a letter first"+nameSuggestion(name))
 	case strings.HasSuffix(name, "-"):
-		return advise(quote(name)+" ends in a dash", "write "+strings.TrimRight(name, "-"))
+		return yamlfile.Advise(yamlfile.Quote(name)+" ends in a dash", "write "+strings.TrimRight(name, "-"))
 	}
 	return nil
 }
@@ -45,7 +47,7 @@ func CheckFullName(app, service string) error {
 	if len(full) <= MaxFullNameBytes {
 		return nil
 	}
-	return advise(fmt.Sprintf("the full name %s has %d characters", full, len(full)),
+	return yamlfile.Advise(fmt.Sprintf("the full name %s has %d characters", full, len(full)),
 		fmt.Sprintf("app and service together may have %d, the dash between them included", MaxFullNameBytes))
 }
 
@@ -69,10 +71,10 @@ const maxEnvNameBytes = 255
 func checkEnvName(name string) error {
 	switch {
 	case len(name) > maxEnvNameBytes:
-		return advise(fmt.Sprintf("the name has %d characters", len(name)),
+		return yamlfile.Advise(fmt.Sprintf("the name has %d characters", len(name)),
 			fmt.Sprintf("the most is %d", maxEnvNameBytes))
 	case !envNameForm.MatchString(name):
-		return advise(quote(name)+" is not the name of an environment variable",
+		return yamlfile.Advise(yamlfile.Quote(name)+" is not the name of an environment variable",
 			"write letters, digits and _, no digit first")
 	}
 	return nil

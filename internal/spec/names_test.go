@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 func TestNames(t *testing.T) {
@@ -45,45 +47,21 @@ func TestASuggestedNameIsAName(t *testing.T) {
 	})
 }
 
-func TestTheNearestKeyIsNamedOnlyWhenItIsNear(t *testing.T) {
-	keys := []string{"image", "command", "env", "port", "domains", "replicas", "strategy", "stop_grace", "keep_previous"}
-	for word, want := range map[string]string{
-		"imgae": "image", "img": "", "Image": "image", "stopGrace": "stop_grace", "stop-grace": "stop_grace",
-		"keepPrevious": "keep_previous", "prot": "port", "ports": "port", "envs": "env", "replica": "replicas",
-		"colour": "", "x": "", "": "", "domain": "domains", "STRATEGY": "strategy", strings.Repeat("port", 1000): "",
-	} {
-		if got := nearest(word, keys); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}
-
 func TestHintsAreForKeysThatAreNone(t *testing.T) {
 	sectionsByName := map[string][]string{
-		"file": fieldNames(appFields()), "service": fieldNames(serviceFields()), "health": fieldNames(healthFields()),
-		"readiness": fieldNames(readinessFields()), "resources": fieldNames(resourceFields()), "volumes": fieldNames(volumeFields()),
-		"publish": fieldNames(publishFields()), "liveness": fieldNames(livenessFields()), "env": fieldNames(secretFields()),
-		"depends_on": fieldNames(dependencyFields()), "inits": fieldNames(initFields()), "sidecars": fieldNames(sidecarFields()),
-		"container": slices.Concat(fieldNames(serviceFields()), fieldNames(initFields()), fieldNames(sidecarFields())),
+		"file": yamlfile.FieldNames(appFields()), "service": yamlfile.FieldNames(serviceFields()), "health": yamlfile.FieldNames(healthFields()),
+		"readiness": yamlfile.FieldNames(readinessFields()), "resources": yamlfile.FieldNames(resourceFields()), "volumes": yamlfile.FieldNames(volumeFields()),
+		"publish": yamlfile.FieldNames(publishFields()), "liveness": yamlfile.FieldNames(livenessFields()), "env": yamlfile.FieldNames(secretFields()),
+		"depends_on": yamlfile.FieldNames(dependencyFields()), "inits": yamlfile.FieldNames(initFields()), "sidecars": yamlfile.FieldNames(sidecarFields()),
+		"container": slices.Concat(yamlfile.FieldNames(serviceFields()), yamlfile.FieldNames(initFields()), yamlfile.FieldNames(sidecarFields())),
 	}
 	for _, table := range []map[string]string{hints, later} {
 		for where := range table {
 			section, key, _ := strings.Cut(where, "/")
 			names, ok := sectionsByName[section]
-			if !ok || slices.Contains(names, key) || plainKey(key) != key {
+			if !ok || slices.Contains(names, key) || yamlfile.PlainKey(key) != key {
 				t.Errorf("the hint %s can never be given", where)
 			}
-		}
-	}
-}
-
-func TestDistanceCountsSlips(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"a", "", 1}, {"", "abc", 3}, {"port", "prot", 1}, {"port", "part", 1}, {"kitten", "sitting", 3}} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
 		}
 	}
 }

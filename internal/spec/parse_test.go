@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"pgregory.net/rapid"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 // problems parses a source that must be refused.
@@ -65,7 +67,7 @@ func TestAReportIsBounded(t *testing.T) {
 	}
 	_, err := Parse([]byte(b.String()), Options{File: "big.yaml"})
 	var e *Errors
-	if !errors.As(err, &e) || len(e.Problems) != maxProblems || e.More != 151 {
+	if !errors.As(err, &e) || len(e.Problems) != yamlfile.MaxProblems || e.More != 151 {
 		t.Fatalf("%d problems and %d more", len(e.Problems), e.More)
 	}
 	if !strings.HasSuffix(err.Error(), "\nbig.yaml: and 151 more problems") {

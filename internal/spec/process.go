@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 // Bounds of how a container runs.
@@ -19,12 +21,12 @@ const (
 // processFields are the keys that say how a container runs.
 func processFields[T any](of func(*T) *memberDraft) []field[T] {
 	flag := func(name string, of func(*memberDraft) *bool) field[memberDraft] {
-		return field[memberDraft]{name: name, read: func(d *decoder, v value, m *memberDraft) { *of(m), _ = d.boolean(v) }}
+		return field[memberDraft]{Name: name, Read: func(d *decoder, v value, m *memberDraft) { *of(m), _ = d.Boolean(v) }}
 	}
 	return lift(of,
-		field[memberDraft]{name: "user", read: readUser},
-		field[memberDraft]{name: "working_dir", read: readWorkingDir},
-		field[memberDraft]{name: "stop_signal", read: readStopSignal},
+		field[memberDraft]{Name: "user", Read: readUser},
+		field[memberDraft]{Name: "working_dir", Read: readWorkingDir},
+		field[memberDraft]{Name: "stop_signal", Read: readStopSignal},
 		flag("init", func(m *memberDraft) *bool { return &m.Init }),
 		flag("read_only_root", func(m *memberDraft) *bool { return &m.ReadOnlyRoot }),
 		flag("hardened", func(m *memberDraft) *bool { return &m.Hardened }),
@@ -34,25 +36,25 @@ func processFields[T any](of func(*T) *memberDraft) []field[T] {
 var userForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?$`)
 
 func readUser(d *decoder, v value, m *memberDraft) {
-	user, ok := d.text(v)
+	user, ok := d.Text(v)
 	switch {
 	case !ok:
 	case len(user) > maxUserBytes:
-		d.refuse(v, fmt.Sprintf("the user has %d characters", len(user)), fmt.Sprintf("the most is %d", maxUserBytes))
+		d.Refuse(v, fmt.Sprintf("the user has %d characters", len(user)), fmt.Sprintf("the most is %d", maxUserBytes))
 	case !userForm.MatchString(user):
-		d.refuse(v, quote(user)+" is not a user", "write a name or a number, with a group behind a colon if need be: 1000:1000")
+		d.Refuse(v, yamlfile.Quote(user)+" is not a user", "write a name or a number, with a group behind a colon if need be: 1000:1000")
 	default:
 		m.User = user
 	}
 }
 
 func readWorkingDir(d *decoder, v value, m *memberDraft) {
-	dir, ok := d.str(v)
+	dir, ok := d.Str(v)
 	if !ok {
 		return
 	}
 	if err := checkAbsolute(dir); err != nil {
-		d.refuseErr(v, err)
+		d.RefuseErr(v, err)
 		return
 	}
 	m.WorkingDir = dir
@@ -65,7 +67,7 @@ var stopSignals = []string{"SIGABRT", "SIGALRM", "SIGHUP", "SIGINT", "SIGKILL", 
 var realTimeSignal = regexp.MustCompile(`^SIGRTMIN\+([1-9]|1[0-5])$`)
 
 func readStopSignal(d *decoder, v value, m *memberDraft) {
-	name, ok := d.text(v)
+	name, ok := d.Text(v)
 	if !ok {
 		return
 	}
@@ -77,24 +79,24 @@ func readStopSignal(d *decoder, v value, m *memberDraft) {
 	if plain := "SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG"); slices.Contains(stopSignals, plain) {
 		do = "write " + plain
 	}
-	d.refuse(v, quote(name)+" is not a signal that ends programs", do)
+	d.Refuse(v, yamlfile.Quote(name)+" is not a signal that ends programs", do)
 }
 
 // tmpfsFields are the keys of a directory in memory.
 func tmpfsFields() []field[Tmpfs] {
 	return []field[Tmpfs]{
-		{name: "path", required: true, read: readTmpfsPath},
-		{name: "size", read: func(d *decoder, v value, t *Tmpfs) {
-			text, ok := d.text(v)
+		{Name: "path", Required: true, Read: readTmpfsPath},
+		{Name: "size", Read: func(d *decoder, v value, t *Tmpfs) {
+			text, ok := d.Text(v)
 			if !ok {
 				return
 			}
 			n, err := ParseBytes(text)
 			switch {
 			case err != nil:
-				d.refuseErr(v, err)
+				d.RefuseErr(v, err)
 			case n < minTmpfsBytes:
-				d.refuse(v, quoteBare(text)+" is too small", "the least is "+FormatBytes(minTmpfsBytes))
+				d.Refuse(v, yamlfile.QuoteBare(text)+" is too small", "the least is "+FormatBytes(minTmpfsBytes))
 			default:
 				t.SizeBytes = n
 			}
@@ -103,12 +105,12 @@ func tmpfsFields() []field[Tmpfs] {
 }
 
 func readTmpfsPath(d *decoder, v value, t *Tmpfs) {
-	path, ok := d.str(v)
+	path, ok := d.Str(v)
 	if !ok {
 		return
 	}
 	if err := checkMountPath(path); err != nil {
-		d.refuseErr(v, err)
+		d.RefuseErr(v, err)
 		return
 	}
 	t.Path = path
@@ -117,26 +119,26 @@ func readTmpfsPath(d *decoder, v value, t *Tmpfs) {
 // readTmpfs reads directories in memory, each a path or a map.
 func readTmpfs(d *decoder, v value, m *memberDraft) {
 	if len(v.Content) > maxTmpfs && v.Kind == yaml.SequenceNode {
-		d.refuse(v, fmt.Sprintf("there are %d directories", len(v.Content)), fmt.Sprintf("the most is %d", maxTmpfs))
+		d.Refuse(v, fmt.Sprintf("there are %d directories", len(v.Content)), fmt.Sprintf("the most is %d", maxTmpfs))
 		return
 	}
-	d.items(v, "[/tmp, {path: /run, size: 16Mi}]", func(i int, item value) {
+	d.Items(v, "[/tmp, {path: /run, size: 16Mi}]", func(i int, item value) {
 		var t Tmpfs
-		before := d.errs.count()
+		before := d.Errs.Count()
 		if item.Kind == yaml.ScalarNode {
 			readTmpfsPath(d, item, &t)
 		} else {
-			section(d, item, tmpfsFields(), &t)
+			yamlfile.Section(d, item, tmpfsFields(), &t)
 		}
 		switch {
-		case d.errs.count() > before || t.Path == "":
+		case d.Errs.Count() > before || t.Path == "":
 			return
 		case slices.ContainsFunc(m.Tmpfs, func(o Tmpfs) bool { return o.Path == t.Path }):
-			d.refuse(item, "two directories are mounted at "+t.Path, "give each a path of its own")
+			d.Refuse(item, "two directories are mounted at "+t.Path, "give each a path of its own")
 			return
 		}
 		m.Tmpfs = append(m.Tmpfs, t)
-		d.at[tmpfsPath(m.path, t.Path)] = item.position()
+		d.At[tmpfsPath(m.path, t.Path)] = item.Position()
 	})
 	slices.SortFunc(m.Tmpfs, func(a, b Tmpfs) int { return strings.Compare(a.Path, b.Path) })
 }
@@ -149,7 +151,7 @@ func tmpfsPath(member, mount string) string { return member + ".tmpfs[" + mount 
 func (d *decoder) mountsOnce(m *memberDraft) {
 	for _, t := range m.Tmpfs {
 		if slices.ContainsFunc(m.Volumes, func(v Volume) bool { return v.Path == t.Path }) {
-			d.fail(d.at[tmpfsPath(m.path, t.Path)], m.path+".tmpfs", "a volume is mounted at "+t.Path+" too",
+			d.Fail(d.At[tmpfsPath(m.path, t.Path)], m.path+".tmpfs", "a volume is mounted at "+t.Path+" too",
 				"give each a path of its own")
 		}
 	}

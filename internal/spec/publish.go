@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 // maxPublished bounds the published ports of one container.
@@ -14,36 +16,36 @@ const maxPublished = 50
 // publishFields are the keys of one published port.
 func publishFields() []field[PublishedPort] {
 	return []field[PublishedPort]{
-		{name: "port", required: true, read: func(d *decoder, v value, p *PublishedPort) { p.Port, _ = d.integer(v, 1, maxPort) }},
-		{name: "host_port", required: true, read: func(d *decoder, v value, p *PublishedPort) {
-			p.HostPort, _ = d.integer(v, 1, maxPort)
+		{Name: "port", Required: true, Read: func(d *decoder, v value, p *PublishedPort) { p.Port, _ = d.Integer(v, 1, maxPort) }},
+		{Name: "host_port", Required: true, Read: func(d *decoder, v value, p *PublishedPort) {
+			p.HostPort, _ = d.Integer(v, 1, maxPort)
 		}},
-		{name: "public", read: func(d *decoder, v value, p *PublishedPort) { p.Public, _ = d.boolean(v) }},
+		{Name: "public", Read: func(d *decoder, v value, p *PublishedPort) { p.Public, _ = d.Boolean(v) }},
 	}
 }
 
 func readPublish(d *decoder, v value, m *memberDraft) {
 	if len(v.Content) > maxPublished && v.Kind == yaml.SequenceNode {
-		d.refuse(v, fmt.Sprintf("there are %d published ports", len(v.Content)), fmt.Sprintf("the most is %d a service", maxPublished))
+		d.Refuse(v, fmt.Sprintf("there are %d published ports", len(v.Content)), fmt.Sprintf("the most is %d a service", maxPublished))
 		return
 	}
-	d.items(v, "[{port: 5432, host_port: 15432}]", func(i int, item value) {
+	d.Items(v, "[{port: 5432, host_port: 15432}]", func(i int, item value) {
 		if item.Kind == yaml.ScalarNode {
-			d.refuse(item, "the published port is one value", "write {port: 5432, host_port: 15432}")
+			d.Refuse(item, "the published port is one value", "write {port: 5432, host_port: 15432}")
 			return
 		}
 		var p PublishedPort
-		before := d.errs.count()
-		section(d, item, publishFields(), &p)
-		if item.Kind != yaml.MappingNode || d.errs.count() > before {
+		before := d.Errs.Count()
+		yamlfile.Section(d, item, publishFields(), &p)
+		if item.Kind != yaml.MappingNode || d.Errs.Count() > before {
 			return
 		}
 		if slices.ContainsFunc(m.Publish, func(o PublishedPort) bool { return o.HostPort == p.HostPort }) {
-			d.refuse(item, fmt.Sprintf("the host's port %d is published twice", p.HostPort), "choose another host_port")
+			d.Refuse(item, fmt.Sprintf("the host's port %d is published twice", p.HostPort), "choose another host_port")
 			return
 		}
 		m.Publish = append(m.Publish, p)
-		d.at[publishPath(m.path, p.HostPort)] = item.position()
+		d.At[publishPath(m.path, p.HostPort)] = item.Position()
 	})
 	slices.SortFunc(m.Publish, func(a, b PublishedPort) int { return cmp.Compare(a.HostPort, b.HostPort) })
 }

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 // quantityForm is the grammar of Kubernetes quantities without a sign: a
@@ -61,16 +63,16 @@ func scale10(q *big.Rat, exponent int64) *big.Rat {
 func ParseBytes(s string) (int64, error) {
 	q, ok := parseQuantity(s)
 	if !ok {
-		return 0, advise(quote(s)+" is not an amount of memory", memoryAdvice(s))
+		return 0, yamlfile.Advise(yamlfile.Quote(s)+" is not an amount of memory", memoryAdvice(s))
 	}
 	if !q.IsInt() {
 		if trimmed, isMilli := strings.CutSuffix(s, "m"); isMilli {
-			return 0, advise(quote(s)+" means thousandths of a byte", "write "+trimmed+"Mi for mebibytes")
+			return 0, yamlfile.Advise(yamlfile.Quote(s)+" means thousandths of a byte", "write "+trimmed+"Mi for mebibytes")
 		}
-		return 0, advise(quote(s)+" is not a whole number of bytes", "write one that is, for example 256Mi")
+		return 0, yamlfile.Advise(yamlfile.Quote(s)+" is not a whole number of bytes", "write one that is, for example 256Mi")
 	}
 	if !q.Num().IsInt64() {
-		return 0, advise(quote(s)+" is more memory than can be counted", "write less, for example 256Mi")
+		return 0, yamlfile.Advise(yamlfile.Quote(s)+" is more memory than can be counted", "write less, for example 256Mi")
 	}
 	return q.Num().Int64(), nil
 }
@@ -81,14 +83,14 @@ func ParseBytes(s string) (int64, error) {
 func ParseMilliCPU(s string) (int64, error) {
 	q, ok := parseQuantity(s)
 	if !ok {
-		return 0, advise(quote(s)+" is not an amount of processor", "write cores, for example 250m or 0.5")
+		return 0, yamlfile.Advise(yamlfile.Quote(s)+" is not an amount of processor", "write cores, for example 250m or 0.5")
 	}
 	q = scale10(q, 3)
 	if !q.IsInt() {
-		return 0, advise(quote(s)+" is finer than a thousandth of a core", "the smallest step is 1m, which is 0.001")
+		return 0, yamlfile.Advise(yamlfile.Quote(s)+" is finer than a thousandth of a core", "the smallest step is 1m, which is 0.001")
 	}
 	if !q.Num().IsInt64() {
-		return 0, advise(quote(s)+" is more processor than can be counted", "write cores, for example 250m or 0.5")
+		return 0, yamlfile.Advise(yamlfile.Quote(s)+" is more processor than can be counted", "write cores, for example 250m or 0.5")
 	}
 	return q.Num().Int64(), nil
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 func TestMemoryIsReadAsKubernetesReadsIt(t *testing.T) {
@@ -52,8 +54,8 @@ func TestTheAdviceForMemoryIsWhatWasMeant(t *testing.T) {
 		"5 pears":  "write a number with Ki, Mi or Gi (or k, M, G), for example 256Mi",
 	} {
 		_, err := ParseBytes(text)
-		var a *advised
-		if !errors.As(err, &a) || a.do != want {
+		var a *yamlfile.Advised
+		if !errors.As(err, &a) || a.Do != want {
 			t.Errorf("ParseBytes(%q) advises %v; want %q", text, err, want)
 		}
 	}

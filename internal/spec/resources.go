@@ -1,5 +1,7 @@
 package spec
 
+import "github.com/berth-cloud/berth/internal/spec/yamlfile"
+
 // Bounds of resources.
 const (
 	minMemoryBytes = 6 << 20 // less than this no engine accepts
@@ -10,25 +12,25 @@ const (
 // resourceFields are the keys of resources.
 func resourceFields() []field[Resources] {
 	return []field[Resources]{
-		{name: "memory", read: readMemory},
-		{name: "cpu", read: readCPU},
+		{Name: "memory", Read: readMemory},
+		{Name: "cpu", Read: readCPU},
 	}
 }
 
 func readMemory(d *decoder, v value, r *Resources) {
-	text, ok := d.text(v)
+	text, ok := d.Text(v)
 	if !ok {
 		return
 	}
 	n, err := ParseBytes(text)
 	switch {
 	case err != nil:
-		d.refuseErr(v, err)
+		d.RefuseErr(v, err)
 	case n < minMemoryBytes && n > 0 && n < 1<<16:
 		// A bare small number is nearly always meant as mebibytes.
-		d.refuse(v, quoteBare(text)+" is "+FormatBytes(n)+plural(n, " byte"), "the least is 6Mi; write "+FormatBytes(n<<20)+" if mebibytes are meant")
+		d.Refuse(v, yamlfile.QuoteBare(text)+" is "+FormatBytes(n)+plural(n, " byte"), "the least is 6Mi; write "+FormatBytes(n<<20)+" if mebibytes are meant")
 	case n < minMemoryBytes:
-		d.refuse(v, quoteBare(text)+" is less memory than a program starts in", "the least is 6Mi")
+		d.Refuse(v, yamlfile.QuoteBare(text)+" is less memory than a program starts in", "the least is 6Mi")
 	default:
 		r.MemoryBytes = n
 	}
@@ -42,16 +44,16 @@ func plural(n int64, unit string) string {
 }
 
 func readCPU(d *decoder, v value, r *Resources) {
-	text, ok := d.text(v)
+	text, ok := d.Text(v)
 	if !ok {
 		return
 	}
 	n, err := ParseMilliCPU(text)
 	switch {
 	case err != nil:
-		d.refuseErr(v, err)
+		d.RefuseErr(v, err)
 	case n < minMilliCPU || n > maxMilliCPU:
-		d.refuse(v, quoteBare(text)+" is out of range", "write cores from "+FormatMilliCPU(minMilliCPU)+" to "+FormatMilliCPU(maxMilliCPU))
+		d.Refuse(v, yamlfile.QuoteBare(text)+" is out of range", "write cores from "+FormatMilliCPU(minMilliCPU)+" to "+FormatMilliCPU(maxMilliCPU))
 	default:
 		r.MilliCPU = n
 	}

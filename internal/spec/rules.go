@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 // rules holds a draft against what concerns more than one value, and resolves
@@ -13,8 +15,8 @@ func (d *decoder) rules(app *appDraft) {
 	for _, s := range app.services {
 		if app.name != "" && CheckName(s.Name) == nil {
 			if err := CheckFullName(app.name, s.Name); err != nil {
-				what, do := splitAdvice(err)
-				d.refuseAt(s.path, what, do)
+				what, do := yamlfile.SplitAdvice(err)
+				d.RefuseAt(s.path, what, do)
 			}
 		}
 		d.groupRules(s)
@@ -33,10 +35,10 @@ func (d *decoder) rules(app *appDraft) {
 // routeRules: a route needs somewhere to lead to.
 func (d *decoder) routeRules(s *serviceDraft) {
 	if len(s.Domains) > 0 && s.Port == 0 && !s.main.written(d, "port") && !s.Completes() {
-		d.refuseAt(s.path+".domains", "the service has domains but no port", "write the port it listens on, for example port: 8080")
+		d.RefuseAt(s.path+".domains", "the service has domains but no port", "write the port it listens on, for example port: 8080")
 	}
 	if s.Path != "" && !s.main.written(d, "domains") {
-		d.refuseAt(s.path+".path", "the service has a path but no domains", "write the hosts it is served on, or leave the path out")
+		d.RefuseAt(s.path+".path", "the service has a path but no domains", "write the hosts it is served on, or leave the path out")
 	}
 }
 
@@ -47,7 +49,7 @@ func (d *decoder) probeRules(s *serviceDraft) {
 		d.probePort(m, "readiness", m.Readiness)
 		d.probePort(m, "liveness", m.Liveness)
 		if p := m.Readiness; p != nil && p.Timeout > s.ReadyTimeout {
-			d.refuseAt(m.path+".health.readiness.timeout", fmt.Sprintf("one probe may take %s, longer than the whole wait of %s",
+			d.RefuseAt(m.path+".health.readiness.timeout", fmt.Sprintf("one probe may take %s, longer than the whole wait of %s",
 				FormatDuration(p.Timeout), FormatDuration(s.ReadyTimeout)), "shorten it, or lengthen health.ready_timeout")
 		}
 	}
@@ -59,11 +61,11 @@ func (d *decoder) probePort(m *memberDraft, name string, p *Probe) {
 		return
 	}
 	for _, key := range []string{"port", "exec"} {
-		if _, ok := d.at[path+"."+key]; ok {
+		if _, ok := d.At[path+"."+key]; ok {
 			return
 		}
 	}
-	d.refuseAt(path, "there is no port to probe", "write the port that it listens on, or a port here")
+	d.RefuseAt(path, "there is no port to probe", "write the port that it listens on, or a port here")
 }
 
 // routesOnce: one host and path lead to one service.
@@ -78,8 +80,8 @@ func (d *decoder) routesOnce(app *appDraft) {
 				continue
 			}
 			at := domainPath(s.path, host)
-			d.fail(d.at[at], s.path+".domains", fmt.Sprintf("%s leads to the service %s already (line %d)",
-				route, other.Name, d.at[domainPath(other.path, host)].line), "remove one, or give one another path")
+			d.Fail(d.At[at], s.path+".domains", fmt.Sprintf("%s leads to the service %s already (line %d)",
+				route, other.Name, d.At[domainPath(other.path, host)].Line), "remove one, or give one another path")
 		}
 	}
 }
@@ -95,9 +97,9 @@ func (d *decoder) hostPortsOnce(app *appDraft) {
 					owner[p.HostPort] = holder{s, m}
 					continue
 				}
-				d.fail(d.at[publishPath(m.path, p.HostPort)], m.path+".publish",
+				d.Fail(d.At[publishPath(m.path, p.HostPort)], m.path+".publish",
 					fmt.Sprintf("the host's port %d is published by %s already (line %d)", p.HostPort, other.seenBy(s),
-						d.at[publishPath(other.path, p.HostPort)].line), "choose another host_port")
+						d.At[publishPath(other.path, p.HostPort)].Line), "choose another host_port")
 			}
 		}
 	}
@@ -151,8 +153,8 @@ func (d *decoder) oneWriter(app *appDraft) {
 
 func (d *decoder) refuseTwoWriters(first, second mount) {
 	where := volumePath(second.by.path, second.Path)
-	d.fail(d.at[where], second.by.path+".volumes", fmt.Sprintf("%s is written by the service %s too (line %d)",
-		second.what(), first.by.service.Name, d.at[volumePath(first.by.path, first.Path)].line),
+	d.Fail(d.At[where], second.by.path+".volumes", fmt.Sprintf("%s is written by the service %s too (line %d)",
+		second.what(), first.by.service.Name, d.At[volumePath(first.by.path, first.Path)].Line),
 		"write read_only: true at one, or shared: true at both if the programs bear several writers")
 }
 
@@ -169,7 +171,7 @@ func (v Volume) what() string {
 	if v.Name != "" {
 		return "the volume " + v.Name
 	}
-	return "the host's " + quote(v.HostPath)
+	return "the host's " + yamlfile.Quote(v.HostPath)
 }
 
 // Single says why no more than one replica of the service may run at once, or ""

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 // MaxReplicas bounds the replicas of a service.
@@ -44,30 +46,30 @@ type serviceDraft struct {
 func serviceFields() []field[serviceDraft] {
 	main := func(s *serviceDraft) *memberDraft { return &s.main }
 	return slices.Concat(programFields(main), portField(main), []field[serviceDraft]{
-		{name: "domains", read: readDomains},
-		{name: "path", read: readPrefix},
-		{name: "replicas", read: readReplicas},
-		{name: "strategy", read: readStrategy},
+		{Name: "domains", Read: readDomains},
+		{Name: "path", Read: readPrefix},
+		{Name: "replicas", Read: readReplicas},
+		{Name: "strategy", Read: readStrategy},
 		amountField("max_surge", func(s *serviceDraft) *Amount { return &s.MaxSurge }),
 		amountField("max_unavailable", func(s *serviceDraft) *Amount { return &s.MaxUnavailable }),
-		{name: "restart", read: readRestart},
+		{Name: "restart", Read: readRestart},
 		durationField("completion_timeout", minCompletionTimeout, maxCompletionTimeout,
 			func(s *serviceDraft) *time.Duration { return &s.CompletionTimeout }),
-		{name: "depends_on", read: readDependsOn},
+		{Name: "depends_on", Read: readDependsOn},
 		durationField("depends_timeout", minDependsTimeout, maxDependsTimeout,
 			func(s *serviceDraft) *time.Duration { return &s.DependsTimeout }),
-		{name: "health", read: func(d *decoder, v value, s *serviceDraft) { section(d, v, healthFields(), s) }},
+		{Name: "health", Read: func(d *decoder, v value, s *serviceDraft) { yamlfile.Section(d, v, healthFields(), s) }},
 		durationField("stable_window", 0, maxStableWindow, func(s *serviceDraft) *time.Duration { return &s.StableWindow }),
 		durationField("drain_timeout", 0, maxDrainTimeout, func(s *serviceDraft) *time.Duration { return &s.DrainTimeout }),
 		durationField("stop_grace", 0, maxStopGrace, func(s *serviceDraft) *time.Duration { return &s.StopGrace }),
 		durationField("hold_timeout", 0, maxHoldTimeout, func(s *serviceDraft) *time.Duration { return &s.HoldTimeout }),
 		durationField("keep_previous", 0, maxKeepPrevious, func(s *serviceDraft) *time.Duration { return &s.KeepPrevious }),
 	}, storageFields(main), publishField(main), []field[serviceDraft]{
-		{name: "labels", read: readLabels},
+		{Name: "labels", Read: readLabels},
 	}, processFields(main), []field[serviceDraft]{
 		membersField("inits", initFields, func(s *serviceDraft) *[]*memberDraft { return &s.inits }),
 		membersField("sidecars", sidecarFields, func(s *serviceDraft) *[]*memberDraft { return &s.sidecars }),
-		{name: "after", read: func(d *decoder, v value, s *serviceDraft) {
+		{Name: "after", Read: func(d *decoder, v value, s *serviceDraft) {
 			s.SidecarsFirst = d.names(v, maxMembers, "[proxy]")
 		}},
 	})
@@ -75,8 +77,8 @@ func serviceFields() []field[serviceDraft] {
 
 // durationField is a key whose value is a time within bounds.
 func durationField[T any](name string, low, high time.Duration, of func(*T) *time.Duration) field[T] {
-	return field[T]{name: name, read: func(d *decoder, v value, into *T) {
-		if t, ok := d.duration(v, low, high); ok {
+	return field[T]{Name: name, Read: func(d *decoder, v value, into *T) {
+		if t, ok := d.Duration(v, low, high); ok {
 			*of(into) = t
 		}
 	}}
@@ -96,9 +98,9 @@ func newService(name string) Service {
 
 // service reads one service.
 func (d *decoder) service(name string, v value) *serviceDraft {
-	s := &serviceDraft{Service: newService(name), path: v.path, members: 1}
-	s.main.Name, s.main.path = name, v.path
-	section(d, v, serviceFields(), s)
+	s := &serviceDraft{Service: newService(name), path: v.Path, members: 1}
+	s.main.Name, s.main.path = name, v.Path
+	yamlfile.Section(d, v, serviceFields(), s)
 	s.complete()
 	return s
 }
@@ -110,31 +112,31 @@ func asList(line, example string) string {
 		return example
 	}
 	for i, word := range words {
-		words[i] = quote(word)
+		words[i] = yamlfile.Quote(word)
 	}
 	return "[" + strings.Join(words, ", ") + "]"
 }
 
 func readDomains(d *decoder, v value, s *serviceDraft) {
 	if len(v.Content) > maxDomains {
-		d.refuse(v, fmt.Sprintf("there are %d domains", len(v.Content)), fmt.Sprintf("the most is %d a service", maxDomains))
+		d.Refuse(v, fmt.Sprintf("there are %d domains", len(v.Content)), fmt.Sprintf("the most is %d a service", maxDomains))
 		return
 	}
-	d.items(v, "[shop.example.com]", func(i int, item value) {
-		text, ok := d.text(item)
+	d.Items(v, "[shop.example.com]", func(i int, item value) {
+		text, ok := d.Text(item)
 		if !ok {
 			return
 		}
 		host, err := NormalizeDomain(text)
 		switch {
 		case err != nil:
-			d.refuseErr(item, err)
+			d.RefuseErr(item, err)
 		case slices.Contains(s.Domains, host):
-			d.refuse(item, host+" is listed twice", "remove one")
+			d.Refuse(item, host+" is listed twice", "remove one")
 		default:
 			s.Domains = append(s.Domains, host)
 			// Domains are sorted later; rules find where one is written by its name.
-			d.at[domainPath(s.path, host)] = item.position()
+			d.At[domainPath(s.path, host)] = item.Position()
 		}
 	})
 	slices.Sort(s.Domains)
@@ -144,13 +146,13 @@ func readDomains(d *decoder, v value, s *serviceDraft) {
 func domainPath(service, host string) string { return service + ".domains[" + host }
 
 func readPrefix(d *decoder, v value, s *serviceDraft) {
-	text, ok := d.str(v)
+	text, ok := d.Str(v)
 	if !ok {
 		return
 	}
 	prefix, err := NormalizePrefix(text)
 	if err != nil {
-		d.refuseErr(v, err)
+		d.RefuseErr(v, err)
 		return
 	}
 	s.Path = prefix
@@ -158,10 +160,10 @@ func readPrefix(d *decoder, v value, s *serviceDraft) {
 
 func readReplicas(d *decoder, v value, s *serviceDraft) {
 	if v.Kind == yaml.ScalarNode && v.Value == "0" && v.Tag == "!!int" {
-		d.refuse(v, "a service cannot be at rest yet", "remove it from the file to end it; its volumes are kept")
+		d.Refuse(v, "a service cannot be at rest yet", "remove it from the file to end it; its volumes are kept")
 		return
 	}
-	if n, ok := d.integer(v, 1, MaxReplicas); ok {
+	if n, ok := d.Integer(v, 1, MaxReplicas); ok {
 		s.Replicas = n
 	}
 }

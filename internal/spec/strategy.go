@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 func readStrategy(d *decoder, v value, s *serviceDraft) {
-	name, ok := d.str(v)
+	name, ok := d.Str(v)
 	if !ok {
 		return
 	}
@@ -15,20 +17,20 @@ func readStrategy(d *decoder, v value, s *serviceDraft) {
 	case BlueGreen, Rolling, Recreate:
 		s.Strategy, s.strategyNamed = Strategy(name), true
 	case "canary":
-		d.refuse(v, "the strategy canary is not available yet", "write blue-green, rolling or recreate")
+		d.Refuse(v, "the strategy canary is not available yet", "write blue-green, rolling or recreate")
 	default:
 		do := "write blue-green, rolling or recreate"
-		if near := nearest(name, []string{"blue_green", "rolling", "recreate"}); near != "" {
+		if near := yamlfile.Nearest(name, []string{"blue_green", "rolling", "recreate"}); near != "" {
 			do = "did you mean " + strings.ReplaceAll(near, "_", "-") + "?"
 		}
-		d.refuse(v, quote(name)+" is not a strategy", do)
+		d.Refuse(v, yamlfile.Quote(name)+" is not a strategy", do)
 	}
 }
 
 // amountField is a key whose value is a number of replicas, or a share of them.
 func amountField(name string, of func(*serviceDraft) *Amount) field[serviceDraft] {
-	return field[serviceDraft]{name: name, read: func(d *decoder, v value, s *serviceDraft) {
-		text, ok := d.text(v)
+	return field[serviceDraft]{Name: name, Read: func(d *decoder, v value, s *serviceDraft) {
+		text, ok := d.Text(v)
 		if !ok {
 			return
 		}
@@ -36,11 +38,11 @@ func amountField(name string, of func(*serviceDraft) *Amount) field[serviceDraft
 		n, percent, err := amount.Parse()
 		switch {
 		case err != nil:
-			d.refuse(v, quote(text)+" is neither a count nor a share", "write a count such as 1, or a share such as 25%")
+			d.Refuse(v, yamlfile.Quote(text)+" is neither a count nor a share", "write a count such as 1, or a share such as 25%")
 		case v.Tag == "!!str" && !percent:
-			d.refuse(v, quote(text)+" is a text", "remove the quotes")
+			d.Refuse(v, yamlfile.Quote(text)+" is a text", "remove the quotes")
 		case percent && n > 100, !percent && n > MaxReplicas:
-			d.refuse(v, quoteBare(text)+" is out of range", fmt.Sprintf("write a count from 0 to %d, or a share from 0%% to 100%%", MaxReplicas))
+			d.Refuse(v, yamlfile.QuoteBare(text)+" is out of range", fmt.Sprintf("write a count from 0 to %d, or a share from 0%% to 100%%", MaxReplicas))
 		default:
 			*of(s) = amount
 		}
@@ -55,11 +57,11 @@ func (d *decoder) strategyRules(s *serviceDraft) {
 	}
 	why := s.exclusiveBecause()
 	if why != "" && s.strategyNamed && s.Strategy != Recreate {
-		d.refuseAt(s.path+".strategy", string(s.Strategy)+" runs two releases at once, and "+why,
+		d.RefuseAt(s.path+".strategy", string(s.Strategy)+" runs two releases at once, and "+why,
 			"write recreate"+sharedAdvice(&s.Service))
 	}
 	if why != "" && s.Replicas > 1 {
-		d.refuseAt(s.path+".replicas", fmt.Sprintf("%d replicas run at once, and %s", s.Replicas, why),
+		d.RefuseAt(s.path+".replicas", fmt.Sprintf("%d replicas run at once, and %s", s.Replicas, why),
 			"write 1"+sharedAdvice(&s.Service))
 	}
 	switch {
@@ -77,7 +79,7 @@ func (d *decoder) strategyRules(s *serviceDraft) {
 	if !s.strategyNamed {
 		because = why
 	}
-	d.refuseAt(s.path+".keep_previous", "no previous release can be kept running: "+because, "leave it out")
+	d.RefuseAt(s.path+".keep_previous", "no previous release can be kept running: "+because, "leave it out")
 }
 
 // rollingRules: bounds are those of a rolling change, and let it go on.
@@ -85,7 +87,7 @@ func (d *decoder) rollingRules(s *serviceDraft) {
 	if s.Strategy != Rolling {
 		for _, key := range []string{"max_surge", "max_unavailable"} {
 			if s.main.written(d, key) && (s.strategyNamed || !s.main.written(d, "strategy")) {
-				d.refuseAt(s.path+"."+key, "the strategy "+string(s.Strategy)+" has no such bound", "write strategy: rolling, or leave it out")
+				d.RefuseAt(s.path+"."+key, "the strategy "+string(s.Strategy)+" has no such bound", "write strategy: rolling, or leave it out")
 			}
 		}
 		return
@@ -103,7 +105,7 @@ func (d *decoder) rollingRules(s *serviceDraft) {
 		if !s.main.written(d, "max_surge") {
 			at = ".max_unavailable"
 		}
-		d.refuseAt(s.path+at, "no replica may be added and none may be missing, so nothing could change", "write 1 for max_surge or max_unavailable")
+		d.RefuseAt(s.path+at, "no replica may be added and none may be missing, so nothing could change", "write 1 for max_surge or max_unavailable")
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 )
 
 // maxVolumes bounds the volumes of one container.
@@ -14,38 +16,38 @@ const maxVolumes = 50
 // volumeFields are the keys of one volume.
 func volumeFields() []field[Volume] {
 	return []field[Volume]{
-		{name: "name", read: func(d *decoder, v value, into *Volume) {
-			name, ok := d.text(v)
+		{Name: "name", Read: func(d *decoder, v value, into *Volume) {
+			name, ok := d.Text(v)
 			if !ok {
 				return
 			}
 			into.Name = name
 			if err := CheckName(name); err != nil {
-				d.refuseErr(v, err)
+				d.RefuseErr(v, err)
 			}
 		}},
-		{name: "host_path", read: func(d *decoder, v value, into *Volume) {
-			path, ok := d.str(v)
+		{Name: "host_path", Read: func(d *decoder, v value, into *Volume) {
+			path, ok := d.Str(v)
 			if !ok {
 				return
 			}
 			into.HostPath = path
 			if err := CheckHostPath(path, d.opts.AllowHostPaths, d.opts.DenyHostPaths); err != nil {
-				d.refuseErr(v, err)
+				d.RefuseErr(v, err)
 			}
 		}},
-		{name: "path", required: true, read: func(d *decoder, v value, into *Volume) {
-			path, ok := d.str(v)
+		{Name: "path", Required: true, Read: func(d *decoder, v value, into *Volume) {
+			path, ok := d.Str(v)
 			if !ok {
 				return
 			}
 			into.Path = path
 			if err := checkMountPath(path); err != nil {
-				d.refuseErr(v, err)
+				d.RefuseErr(v, err)
 			}
 		}},
-		{name: "read_only", read: func(d *decoder, v value, into *Volume) { into.ReadOnly, _ = d.boolean(v) }},
-		{name: "shared", read: func(d *decoder, v value, into *Volume) { into.Shared, _ = d.boolean(v) }},
+		{Name: "read_only", Read: func(d *decoder, v value, into *Volume) { into.ReadOnly, _ = d.Boolean(v) }},
+		{Name: "shared", Read: func(d *decoder, v value, into *Volume) { into.Shared, _ = d.Boolean(v) }},
 	}
 }
 
@@ -55,11 +57,11 @@ func checkMountPath(p string) error {
 		return err
 	}
 	if p == "/" {
-		return advise("a volume cannot replace the whole file system", "mount it in a folder, for example /data")
+		return yamlfile.Advise("a volume cannot replace the whole file system", "mount it in a folder, for example /data")
 	}
 	for _, system := range []string{"/proc", "/sys"} {
 		if within(p, system) {
-			return advise(quote(p)+" belongs to the kernel", "mount it in a folder of its own, for example /data")
+			return yamlfile.Advise(yamlfile.Quote(p)+" belongs to the kernel", "mount it in a folder of its own, for example /data")
 		}
 	}
 	return nil
@@ -67,32 +69,32 @@ func checkMountPath(p string) error {
 
 func readVolumes(d *decoder, v value, m *memberDraft) {
 	if len(v.Content) > maxVolumes && v.Kind == yaml.SequenceNode {
-		d.refuse(v, fmt.Sprintf("there are %d volumes", len(v.Content)), fmt.Sprintf("the most is %d a service", maxVolumes))
+		d.Refuse(v, fmt.Sprintf("there are %d volumes", len(v.Content)), fmt.Sprintf("the most is %d a service", maxVolumes))
 		return
 	}
-	d.items(v, "[{name: data, path: /data}]", func(i int, item value) {
+	d.Items(v, "[{name: data, path: /data}]", func(i int, item value) {
 		if item.Kind == yaml.ScalarNode {
-			d.refuse(item, "the volume is one text", "write "+volumeExample(item.Value))
+			d.Refuse(item, "the volume is one text", "write "+volumeExample(item.Value))
 			return
 		}
 		var vol Volume
-		before := d.errs.count()
-		section(d, item, volumeFields(), &vol)
+		before := d.Errs.Count()
+		yamlfile.Section(d, item, volumeFields(), &vol)
 		switch {
-		case item.Kind != yaml.MappingNode || d.errs.count() > before:
+		case item.Kind != yaml.MappingNode || d.Errs.Count() > before:
 			return
 		case vol.Name == "" && vol.HostPath == "":
-			d.refuse(item, "the volume has neither name nor host_path", "write name for a volume that Berth keeps")
+			d.Refuse(item, "the volume has neither name nor host_path", "write name for a volume that Berth keeps")
 			return
 		case vol.Name != "" && vol.HostPath != "":
-			d.refuse(item, "the volume has both name and host_path", "keep one")
+			d.Refuse(item, "the volume has both name and host_path", "keep one")
 			return
 		case slices.ContainsFunc(m.Volumes, func(o Volume) bool { return o.Path == vol.Path }):
-			d.refuse(item, "two volumes are mounted at "+vol.Path, "give each a path of its own")
+			d.Refuse(item, "two volumes are mounted at "+vol.Path, "give each a path of its own")
 			return
 		}
 		m.Volumes = append(m.Volumes, vol)
-		d.at[volumePath(m.path, vol.Path)] = item.position()
+		d.At[volumePath(m.path, vol.Path)] = item.Position()
 	})
 	slices.SortFunc(m.Volumes, func(a, b Volume) int { return strings.Compare(a.Path, b.Path) })
 }
@@ -104,7 +106,7 @@ func volumePath(member, mount string) string { return member + ".volumes[" + mou
 // volumeExample turns data:/data:ro into a map.
 func volumeExample(text string) string {
 	parts := strings.Split(text, ":")
-	if len(parts) < 2 || len(parts) > 3 || len(text) > maxQuoted || strings.ContainsFunc(text, isControl) {
+	if len(parts) < 2 || len(parts) > 3 || len(text) > yamlfile.MaxQuoted || strings.ContainsFunc(text, isControl) {
 		return "{name: data, path: /data}"
 	}
 	key, readOnly := "name", ""

@@ -1,4 +1,4 @@
-package spec
+package yamlfile
 
 import (
 	"bytes"
@@ -32,15 +32,15 @@ func syntaxText(err error) string {
 }
 
 // explainSyntax says where YAML went wrong, in plain words.
-func explainSyntax(source []byte, err error) (position, string, string) {
+func explainSyntax(source []byte, err error) (Position, string, string) {
 	text := syntaxText(err)
-	at := position{syntaxLine(err), 1}
+	at := Position{syntaxLine(err), 1}
 	if len(source) <= maxLocateBytes {
 		at = locateSyntax(source, text)
 	}
 	what := "this is not YAML: " + text
 	switch {
-	case text == "found character that cannot start any token" && hasLeadingTab(source, at.line):
+	case text == "found character that cannot start any token" && hasLeadingTab(source, at.Line):
 		return at, "a tab indents this line", "YAML is indented with spaces only"
 	case text == "found character that cannot start any token":
 		return at, "a value cannot begin with this character", "put the value in quotes"
@@ -65,15 +65,15 @@ func explainSyntax(source []byte, err error) (position, string, string) {
 // locateSyntax finds where the error appears: the shortest beginning of the
 // file that fails with the same words ends there. The parser's own line is that
 // of the surrounding block, and often one too low.
-func locateSyntax(source []byte, text string) position {
+func locateSyntax(source []byte, text string) Position {
 	fails := func(prefix []byte) bool {
-		_, _, err := decodeYAML(prefix)
+		_, _, err := decode(prefix)
 		return err != nil && syntaxText(err) == text
 	}
 	ends := lineEnds(source)
 	n := sort.Search(len(ends), func(i int) bool { return fails(source[:ends[i]]) })
 	if n == len(ends) {
-		return position{max(1, len(ends)), 1}
+		return Position{max(1, len(ends)), 1}
 	}
 	start := 0
 	if n > 0 {
@@ -82,7 +82,7 @@ func locateSyntax(source []byte, text string) position {
 	line := source[start:ends[n]]
 	width := sort.Search(len(line), func(i int) bool { return fails(source[:start+i+1]) })
 	column := utf8.RuneCount(line[:min(width, len(line))]) + 1
-	return position{n + 1, min(column, utf8.RuneCount(bytes.TrimRight(line, "\r\n"))+1)}
+	return Position{n + 1, min(column, utf8.RuneCount(bytes.TrimRight(line, "\r\n"))+1)}
 }
 
 // lineEnds are the offsets just after each line.

@@ -1,4 +1,4 @@
-package spec
+package yamlfile
 
 import (
 	"errors"
@@ -31,8 +31,8 @@ func TestDurationsAreAWholeNumberWithOneUnit(t *testing.T) {
 		"99999999999999999999h": "write it in a larger unit, or a smaller number",
 	} {
 		_, err := ParseDuration(text)
-		var a *advised
-		if !errors.As(err, &a) || a.do != want {
+		var a *Advised
+		if !errors.As(err, &a) || a.Do != want {
 			t.Errorf("ParseDuration(%q) advises %v; want %q", text, err, want)
 		}
 	}
