@@ -103,7 +103,12 @@ func (s *Store) Leave(ctx context.Context, app string, workload id.ID, now time.
 		n.Members = slices.DeleteFunc(n.Members, func(m id.ID) bool { return m == workload })
 		left = len(n.Members)
 		for i := range n.Addresses {
-			if a := &n.Addresses[i]; a.FreedAt.IsZero() && strings.HasPrefix(a.Container, workload.String()+"/") {
+			a := &n.Addresses[i]
+			if !strings.HasPrefix(a.Container, workload.String()+"/") {
+				continue
+			}
+			a.Container = "" // nothing is left that names it
+			if a.FreedAt.IsZero() {
 				a.FreedAt = now
 			}
 		}

@@ -134,11 +134,11 @@ func (w *Workload) Serving() *Revision {
 	if w.Active == nil {
 		return nil
 	}
-	return w.standsFor(w.Active.ReleaseID)
+	return w.StandsFor(w.Active.ReleaseID)
 }
 
-// standsFor finds the revision that a release of the planner stands for.
-func (w *Workload) standsFor(release string) *Revision {
+// StandsFor finds the revision that a release of the planner stands for.
+func (w *Workload) StandsFor(release string) *Revision {
 	for i := range w.Planned {
 		if w.Planned[i].Release.ID == release {
 			return w.Revision(w.Planned[i].Revision)
@@ -199,4 +199,20 @@ func (w *Workload) RollingOut() bool {
 func (w *Workload) RolloutFailed() bool {
 	a := w.Attempt(w.RolloutAttempt)
 	return a != nil && a.State == store.AttemptFailed
+}
+
+// Supersede ends every attempt that is under way.
+func (w *Workload) Supersede(now time.Time) {
+	for i := range w.Attempts {
+		a := &w.Attempts[i]
+		if a.State.Final() {
+			continue
+		}
+		a.State, a.FinishedAt = store.AttemptSuperseded, now
+		for j := range a.Services {
+			if s := &a.Services[j]; !s.State.Final() {
+				s.State, s.Reason, s.UpdatedAt = store.AttemptSuperseded, "Superseded", now
+			}
+		}
+	}
 }

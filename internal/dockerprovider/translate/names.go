@@ -7,9 +7,9 @@ import (
 	"github.com/berth-cloud/berth/id"
 )
 
-// sharedPrefix begins the app of every shared network. No id begins so: a kind
+// SharedPrefix begins the app of every shared network. No id begins so: a kind
 // is followed by characters of base32, and never by a hyphen.
-const sharedPrefix = "net-"
+const SharedPrefix = "net-"
 
 // App is the planner's name for what has a network: the workload itself, or the
 // network that workloads of one tenant share. Tenants cannot meet, whatever
@@ -19,5 +19,5 @@ func App(workload id.ID, tenant, network string) string {
 		return workload.String()
 	}
 	sum := sha256.Sum256([]byte(tenant + "\x00" + network))
-	return sharedPrefix + hex.EncodeToString(sum[:10])
+	return SharedPrefix + hex.EncodeToString(sum[:10])
 }

@@ -40,9 +40,6 @@ func (l Limits) Refuse(services []provider.ServiceSpec) error {
 		if s.StopGrace != 0 && s.EffectiveRole() == provider.RoleSidecar && s.StopGrace != cmp.Or(main.StopGrace, provider.DefaultStopGrace) {
 			r.add(fmt.Sprintf("services[%d].stop_grace", i), "the members of a group end within the grace of main")
 		}
-		if len(s.Annotations) > 0 && s.EffectiveRole() != provider.RoleMain {
-			r.add(fmt.Sprintf("services[%d].annotations", i), "only main has annotations")
-		}
 	}
 	return r.err()
 }
@@ -124,9 +121,6 @@ func refuseCheck(r *refusals, where string, h *provider.HealthCheckSpec, ports [
 	if h == nil {
 		return
 	}
-	if h.GRPC != nil {
-		r.add(where+".grpc", "it has no gRPC probe; use exec, or a TCP connection")
-	}
 	port := h.Port
 	if port == 0 {
 		port = firstPort(ports)
@@ -134,8 +128,8 @@ func refuseCheck(r *refusals, where string, h *provider.HealthCheckSpec, ports [
 	https := slices.ContainsFunc(ports, func(p provider.PortSpec) bool {
 		return p.Container == port && p.Protocol == provider.ProtocolHTTPS
 	})
-	if h.Path != "" && https {
-		r.add(where+".path", "HTTP probes speak no TLS; use exec, or a TCP connection")
+	if (h.Path != "" || h.GRPC != nil) && https {
+		r.add(where, "probes speak no TLS, and the port is https; use exec, or a TCP connection")
 	}
 }
 
