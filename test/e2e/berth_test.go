@@ -44,6 +44,7 @@ type berth struct {
 	log      *lockedBuffer
 	server   *exec.Cmd
 	ended    chan error
+	unload   func() []string // ends the traffic of a story
 }
 
 // settings change how a Berth under test is started.

@@ -155,3 +155,9 @@ func (e *engine) web(version string) string {
 		c.Entrypoint, c.Cmd = nil, []string{"/web"}
 	}))
 }
+
+// probe makes the image of test/images/probe, and returns its reference.
+func (e *engine) probe() string {
+	e.t.Helper()
+	return testimage.Build(e.t, e.socket, "probe")
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,11 +15,25 @@ import (
 	"github.com/berth-cloud/berth/internal/reconcile/application"
 )
 
-// TestStories runs what a user types, in testdata/*.txtar.
+// TestStories runs what a user types, in testdata/*.txtar, each on a Berth of
+// its own.
 func TestStories(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel() // stories wait more than they do
+			tell(t, file)
+		})
+	}
+}
+
+func tell(t *testing.T, file string) {
 	b := start(t)
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
+		Files:               []string{file},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
@@ -26,11 +41,18 @@ func TestStories(t *testing.T) {
 			env.Setenv("BERTH_SOCKET", b.socket())
 			env.Setenv("WEB1", b.web("v1"))
 			env.Setenv("WEB2", b.web("v2"))
+			env.Setenv("WEB3", b.web("v3"))
+			env.Setenv("PROBE", b.engine.probe())
 			env.Setenv("APP", b.app("notes"))
 			env.Setenv("VOLUME", application.VolumeName(b.prefix, b.app("notes"), "data"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"until":   b.scriptUntil,
+			"secret":  b.scriptSecret,
+			"nowhere": b.scriptNowhere,
+			"load":    b.scriptLoad,
+			"unload":  b.scriptUnload,
 			"expand":  expand,
 			"get":     b.scriptGet,
 			"put":     b.scriptPut,

@@ -16,6 +16,8 @@
 //	dump:PATH           print a file as it is
 //	remove:PATH         remove a file
 //	again:PATH          exit 1 the first time; a file tells that there was one
+//	count:PATH          print "run 1", the next time "run 2"; a file keeps the number
+//	less:N:PATH         exit 1 once that number has come to N
 //	stat:PATH           print the permissions, the user and the group of a file
 //	mount:PATH          print "rw" or "ro"
 //	eat:MIB             hold this much memory, touched
@@ -107,6 +109,11 @@ func perform(name, arg string, stop <-chan os.Signal) error {
 		return err
 	case "remove":
 		return os.Remove(arg)
+	case "count":
+		return count(arg)
+	case "less":
+		n, path, _ := strings.Cut(arg, ":")
+		return less(n, path)
 	case "again":
 		return again(arg)
 	case "stat":
