@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/provider"
 )
 
@@ -31,7 +32,7 @@ func (m *Manager) passApply(ctx context.Context, rec *record, ro *Rollout) (time
 		return 0, ctx.Err() // what was called may be repeated, and will be
 	}
 	if err != nil {
-		return m.stumble(ctx, rec, ro, rel, err)
+		return m.stumble(ctx, rec, ro, err)
 	}
 	return 0, m.move(ctx, ro, func(_ *record, r *Rollout) {
 		if ref != "" {
@@ -84,9 +85,9 @@ func (m *Manager) ask(ctx context.Context, rec *record, ro *Rollout, rel *Releas
 	defer cancel()
 	switch {
 	case ro.Phase == PhaseUndo:
-		return m.restore(ctx, p, rec, rel, true)
+		return m.restore(ctx, p, rec, rel, rec.sizeAfterUndo(ro))
 	case ro.Restore:
-		return m.restore(ctx, p, rec, rel, false)
+		return m.restore(ctx, p, rec, rel, rec.sizeAfterRollback(rel))
 	case ro.Kind == KindInitial:
 		req := rec.Provision
 		req.Services = provider.CloneServices(req.Services)
@@ -96,19 +97,19 @@ func (m *Manager) ask(ctx context.Context, rec *record, ro *Rollout, rel *Releas
 		}
 		return res.ProviderRef, nil
 	default:
-		return deploy(ctx, p, rec, rel, ro.Strategy, ro.Bounds)
+		return deploy(ctx, p, rec, rel, ro.Ref, ro.Strategy, ro.Bounds)
 	}
 }
 
 // deploy asks for a release whole, with the services that the request did not list
 // too: what they were is in our record, and not what a failed release made of them.
-func deploy(ctx context.Context, p provider.Provider, rec *record, rel *Release, strategy string, bounds *provider.RolloutSpec) (string, error) {
+func deploy(ctx context.Context, p provider.Provider, rec *record, rel *Release, ref id.ID, strategy string, bounds *provider.RolloutSpec) (string, error) {
 	services := make([]provider.ServiceDeploySpec, len(rel.Services))
 	for i, s := range rel.Services {
 		services[i] = s.DeploySpec()
 	}
 	res, err := p.Deploy(ctx, provider.DeployRequest{
-		InstanceID: rec.Workload, ReleaseID: rel.ID, Services: services, Strategy: strategy, Rollout: bounds,
+		InstanceID: rec.Workload, ReleaseID: ref, Services: services, Strategy: strategy, Rollout: bounds,
 	})
 	if err != nil || res == nil {
 		return "", err
@@ -116,16 +117,16 @@ func deploy(ctx context.Context, p provider.Provider, rec *record, rel *Release,
 	return res.ProviderRef, nil
 }
 
-// restore asks for a release that the provider had before, and gives it whole
-// where the provider has forgotten it. scaled brings back the size, too, that the main
-// service had beside its release.
-func (m *Manager) restore(ctx context.Context, p provider.Provider, rec *record, rel *Release, scaled bool) (ref string, err error) {
-	err = p.Rollback(ctx, rec.Workload, rel.ID)
+// restore asks for a release that the provider has served, and gives it whole where
+// the provider has forgotten it. size, when not zero, is what the main service is to
+// have beside its release.
+func (m *Manager) restore(ctx context.Context, p provider.Provider, rec *record, rel *Release, size provider.ResourceSpec) (ref string, err error) {
+	err = p.Rollback(ctx, rec.Workload, rel.Ref)
 	if errors.Is(err, provider.ErrNotFound) {
-		ref, err = deploy(ctx, p, rec, rel, "", nil)
+		ref, err = deploy(ctx, p, rec, rel, rel.Ref, "", nil)
 	}
-	if err == nil && scaled && rec.Scaled != nil {
-		err = p.Scale(ctx, rec.Workload, *rec.Scaled)
+	if err == nil && !size.IsZero() && provider.HasCapability(p, provider.CapScale) {
+		err = p.Scale(ctx, rec.Workload, size)
 	}
 	return ref, err
 }
@@ -148,14 +149,8 @@ func passing(err error) bool {
 	return errors.Is(err, provider.ErrBusy) || errors.Is(err, provider.ErrUnavailable) || errors.Is(err, provider.ErrProviderNotFound)
 }
 
-// stumble decides about a call that failed: another way, again later, or the end.
-func (m *Manager) stumble(ctx context.Context, rec *record, ro *Rollout, rel *Release, err error) (time.Duration, error) {
-	if errors.Is(err, provider.ErrConflict) && ro.Kind == KindDeploy && ro.Phase == PhaseApply && !ro.Restore && rel.ServedAt != nil {
-		return 0, m.move(ctx, ro, func(_ *record, r *Rollout) {
-			r.Restore = true
-			m.intend(r, PhaseApply, r.Deadline, fmt.Sprintf("the provider has release %d; return to it", rel.Version))
-		})
-	}
+// stumble decides about a call that failed: again later, or the end.
+func (m *Manager) stumble(ctx context.Context, rec *record, ro *Rollout, err error) (time.Duration, error) {
 	if refused(err) || !passing(err) && ro.Attempts+1 >= m.opts.Policy.MaxAttempts {
 		return 0, m.fail(ctx, rec, ro, err, ro.Attempts == 0 && changedNothing(ro, err))
 	}

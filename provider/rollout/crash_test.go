@@ -255,9 +255,9 @@ func (l *life) told() []string {
 	for _, ro := range rec.Rollouts {
 		out = append(out, fmt.Sprintf("rollout %d %s of %d %s", ro.Number, ro.Kind, ro.ReleaseVersion, ro.State))
 	}
-	in := l.fake.instances[l.workload]
-	out = append(out, fmt.Sprintf("current %d, open %v, provider serves it %v, %v",
-		rec.release(rec.Current).Version, rec.Open, in.serving == rec.Current && in.target == rec.Current, in.images()))
+	in, current := l.fake.instances[l.workload], rec.release(rec.Current)
+	out = append(out, fmt.Sprintf("current %d, open %v, provider serves it %v, %v, replicas %d",
+		current.Version, rec.Open, in.serving == current.Ref && in.target == current.Ref, in.images(), in.scaled.Replicas))
 	return out
 }
 

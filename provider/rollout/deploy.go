@@ -13,7 +13,8 @@ import (
 // the request, the strategy, the provider and what it can do, and that the instance is
 // there and not stopped.
 //
-// Content that the workload already has a release of gets no new one. While
+// Content that the workload already has a release of gets no new one; the provider
+// still knows this rollout of it as ReleaseID, see Release.Ref. While
 // another rollout is under way it is a BusyError. The same ReleaseID with the same
 // services returns the rollout that they began, also when that has ended; with others
 // it is provider.ErrConflict. Without a ReleaseID every call is a request of its own.
@@ -130,7 +131,7 @@ func (r *record) next(deploys []provider.ServiceDeploySpec) ([]provider.ServiceS
 	specs := r.specs(base)
 	for i := range specs {
 		if r.Scaled != nil && specs[i].Name == r.main() {
-			specs[i].Resources = *r.Scaled
+			specs[i].Resources = r.size(provider.ResourceSpec{})
 		}
 	}
 	specs, err := provider.ApplyDeploy(r.Provision.Kind, specs, deploys)
@@ -152,17 +153,32 @@ func (m *Manager) addDeploy(rec *record, req provider.DeployRequest, deploys []p
 		return nil, err
 	}
 	rel := rec.releaseByHash(hash)
+	if rec.taken(req.ReleaseID, rel) {
+		return nil, fmt.Errorf("%w: release %s has other content", provider.ErrConflict, req.ReleaseID)
+	}
 	if rel == nil {
-		if rec.release(req.ReleaseID) != nil {
-			return nil, fmt.Errorf("%w: release %s has other content", provider.ErrConflict, req.ReleaseID)
-		}
 		rel = rec.addRelease(Release{
 			ID: req.ReleaseID, Hash: hash, Services: services, CreatedAt: m.now(), Initiator: with.Initiator, Notes: with.Notes,
 		})
 	}
 	ro := m.begin(rec, rel, KindDeploy, with)
 	ro.Strategy, ro.Bounds = req.Strategy, req.Rollout
+	if rel.ID == rec.Current && req.Rollout == nil {
+		ro.Restore = true // nothing is new; at most something is to be put right
+	} else {
+		ro.Ref = req.ReleaseID
+	}
 	return ro, nil
+}
+
+// taken reports whether an id names another release than rel.
+func (r *record) taken(release id.ID, rel *Release) bool {
+	for i := range r.Releases {
+		if other := &r.Releases[i]; (other.ID == release || other.Ref == release) && (rel == nil || other.ID != rel.ID) {
+			return true
+		}
+	}
+	return false
 }
 
 // strategies are the capabilities that a strategy needs beside CapDeploy.

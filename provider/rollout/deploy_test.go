@@ -216,19 +216,17 @@ func TestTheSameContentIsTheSameRelease(t *testing.T) {
 	}
 }
 
-func TestAReleaseThatTheProviderRefusesAsKnownIsRestored(t *testing.T) {
+func TestContentThatFailedMayBeTriedAgain(t *testing.T) {
 	w := newWorld(t, Options{}).provisioned()
-	w.deployed(image("web", "web:2"))
-	w.fake.answer = func(call string) error {
-		if call == "deploy" {
-			return fmt.Errorf("%w: release exists", provider.ErrConflict)
-		}
-		return nil
+	if ro := w.deployed(image("web", "web:broken")); ro.State != StateRolledBack {
+		t.Fatalf("state %s", ro.State)
 	}
-	if ro := w.deployed(image("web", "web:1")); ro.State != StateSucceeded || !ro.Restore {
+	w.fake.mended = true
+	ro := w.deployed(image("web", "web:broken"))
+	if ro.State != StateSucceeded || ro.ReleaseVersion != 2 || ro.Ref == ro.Release {
 		t.Fatalf("rollout %+v", ro)
 	}
-	w.served(1)
+	w.served(2)
 }
 
 func TestTheStrategyReachesTheProvider(t *testing.T) {
@@ -271,7 +269,7 @@ func TestConcurrentDeploysAllocateOneVersion(t *testing.T) {
 	}
 }
 
-func TestAScaleOutlivesADeployAndGoesWithARollback(t *testing.T) {
+func TestAScaleOutlivesDeploysAndRollbacks(t *testing.T) {
 	w := newWorld(t, Options{}).provisioned()
 	if err := w.Scale(w.ctx(), w.workload, provider.ResourceSpec{Replicas: 3}); err != nil {
 		t.Fatal(err)
@@ -306,8 +304,11 @@ func TestAScaleOutlivesADeployAndGoesWithARollback(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.drive()
+	if got := w.fake.instances[w.workload].scaled.Replicas; got != 5 {
+		t.Fatalf("%d replicas after the rollback, want 5", got)
+	}
 	w.deployed(image("web", "web:4"))
-	if rel := w.served(5); rel.Services[0].Resources.Replicas != 3 {
-		t.Fatalf("resources %+v: the size from before the rollback came back", rel.Services[0].Resources)
+	if rel := w.served(5); rel.Services[0].Resources.Replicas != 5 {
+		t.Fatalf("resources %+v", rel.Services[0].Resources)
 	}
 }

@@ -21,6 +21,10 @@
 // failed never leaks into the next one, and the provider is always given all of
 // them. The size that Scale gave belongs to that base too.
 //
+// A provider takes the id of a release for one rollout. So a release whose content
+// is deployed again goes to it under the id of that request; Release.Ref and
+// Rollout.Ref are what its status speaks of.
+//
 // # How a rollout moves
 //
 //	pending ──▶ running: apply ──▶ await ──▶ succeeded     the release is current

@@ -21,6 +21,8 @@ type fake struct {
 	caps      []provider.Capability
 	instances map[id.ID]*fakeInstance
 	calls     []string
+	// mended lets "broken" releases work.
+	mended bool
 	// answer, when not nil, is asked before every call and may refuse it.
 	answer func(call string) error
 }
@@ -30,6 +32,8 @@ type fakeInstance struct {
 	releases map[id.ID][]provider.ServiceSpec
 	target   id.ID
 	serving  id.ID
+	requests map[id.ID][]provider.ServiceDeploySpec
+	served   map[id.ID]bool
 	passes   int
 	failed   bool
 	stopped  bool
@@ -108,7 +112,8 @@ func (f *fake) Provision(ctx context.Context, req provider.ProvisionRequest) (*p
 		return &provider.ProvisionResult{ProviderRef: "fake"}, nil
 	}
 	f.instances[req.InstanceID] = &fakeInstance{
-		request: req, target: req.InitialRelease(),
+		request: req, target: req.InitialRelease(), served: map[id.ID]bool{},
+		requests: map[id.ID][]provider.ServiceDeploySpec{},
 		releases: map[id.ID][]provider.ServiceSpec{req.InitialRelease(): provider.CloneServices(req.Services)},
 	}
 	return &provider.ProvisionResult{ProviderRef: "fake"}, nil
@@ -132,16 +137,24 @@ func (f *fake) Deploy(ctx context.Context, req provider.DeployRequest) (*provide
 	if err != nil {
 		return nil, err
 	}
-	if in.target != req.ReleaseID && in.target != in.serving && !in.failed {
-		return nil, fmt.Errorf("%w: of release %s", provider.ErrBusy, in.target)
+	base := in.serving
+	if base.IsNil() {
+		base = in.request.InitialRelease()
 	}
-	next, err := provider.ApplyDeploy(in.request.Kind, in.releases[in.target], req.Services)
+	next, err := provider.ApplyDeploy(in.request.Kind, in.releases[base], req.Services)
 	if err != nil {
 		return nil, err
 	}
-	if have, ok := in.releases[req.ReleaseID]; ok && !reflect.DeepEqual(have, next) {
-		return nil, fmt.Errorf("%w: release %s has other services", provider.ErrConflict, req.ReleaseID)
+	if _, ok := in.releases[req.ReleaseID]; ok {
+		if !reflect.DeepEqual(in.requests[req.ReleaseID], req.Services) {
+			return nil, fmt.Errorf("%w: release %s has other services", provider.ErrConflict, req.ReleaseID)
+		}
+		return &provider.DeployResult{ProviderRef: "fake", Status: provider.DeployAccepted}, nil // a repetition
 	}
+	if in.target != in.serving && !in.failed {
+		return nil, fmt.Errorf("%w: of release %s", provider.ErrBusy, in.target)
+	}
+	in.requests[req.ReleaseID] = req.Services
 	in.releases[req.ReleaseID], in.strategy = next, req.Strategy
 	in.pursue(req.ReleaseID)
 	return &provider.DeployResult{ProviderRef: "fake", Status: provider.DeployAccepted}, nil
@@ -158,6 +171,9 @@ func (f *fake) Rollback(ctx context.Context, instance, release id.ID) error {
 	}
 	if _, ok := in.releases[release]; !ok {
 		return fmt.Errorf("%w: release %s", provider.ErrNotFound, release)
+	}
+	if in.target != release && in.serving != release && !in.served[release] {
+		return fmt.Errorf("%w: release %s never served", provider.ErrConflict, release)
 	}
 	in.scaled = provider.ResourceSpec{}
 	in.pursue(release)
@@ -191,11 +207,11 @@ func (f *fake) Step(ctx context.Context, instance id.ID) (time.Duration, error) 
 	in.passes++
 	switch images := in.images(); {
 	case strings.Contains(images, "slow"):
-	case strings.Contains(images, "broken") && in.passes > 1:
+	case strings.Contains(images, "broken") && in.passes > 1 && !f.mended:
 		in.failed = true
 		return 0, nil
 	case in.passes > 1:
-		in.serving = in.target
+		in.serving, in.served[in.target] = in.target, true
 		return 0, nil
 	}
 	return 200 * time.Millisecond, nil

@@ -54,17 +54,17 @@ func sample() *record {
 		NextVersion: 3, NextNumber: 3, Current: rel1, Open: gen(id.KindRollout, 2), Scaled: &provider.ResourceSpec{Replicas: 3, MemoryMB: 64},
 		Removing: true,
 		Releases: []Release{
-			{ID: rel1, Workload: workload, Version: 1, Hash: hash(services), Services: snapshots(services), CreatedAt: at, Initiator: "ada", ServedAt: &at},
-			{ID: rel2, Workload: workload, Version: 2, Hash: hash(changed), Services: snapshots(changed), CreatedAt: at, Notes: "second"},
+			{ID: rel1, Ref: rel1, Workload: workload, Version: 1, Hash: hash(services), Services: snapshots(services), CreatedAt: at, Initiator: "ada", ServedAt: &at},
+			{ID: rel2, Ref: rel2, Workload: workload, Version: 2, Hash: hash(changed), Services: snapshots(changed), CreatedAt: at, Notes: "second"},
 		},
 		Rollouts: []Rollout{
 			{
-				ID: gen(id.KindRollout, 1), Workload: workload, Number: 1, Kind: KindInitial, Release: rel1, ReleaseVersion: 1,
+				ID: gen(id.KindRollout, 1), Workload: workload, Number: 1, Kind: KindInitial, Release: rel1, Ref: rel1, ReleaseVersion: 1,
 				Strategy: StrategyInitial, State: StateSucceeded, Services: map[string]Progress{"web": {State: StateSucceeded}},
 				CreatedAt: at, StartedAt: &at, EndedAt: &at, Deadline: at.Add(time.Minute), Moves: 3, ProviderRef: "ref",
 			},
 			{
-				ID: gen(id.KindRollout, 2), Workload: workload, Number: 2, Kind: KindDeploy, Release: rel2, ReleaseVersion: 2, Base: rel1,
+				ID: gen(id.KindRollout, 2), Workload: workload, Number: 2, Kind: KindDeploy, Release: rel2, Ref: rel2, ReleaseVersion: 2, Base: rel1,
 				Strategy: provider.StrategyRolling, Bounds: &provider.RolloutSpec{MaxSurge: "1", ReadyTimeout: time.Minute},
 				State: StateRunning, Phase: PhaseUndo, CancelWanted: true, Undoing: StateRolledBack, Initiator: "ada",
 				Services: map[string]Progress{"web": {State: StateRunning, Message: "exit code 3"}}, CreatedAt: at, StartedAt: &at,

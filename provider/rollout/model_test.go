@@ -287,7 +287,7 @@ func (r *runner) end() {
 		r.clock = r.clock.Add(wait)
 	}
 	ro, err := r.Rollout(r.ctx(), r.workload, res.Rollout.ID)
-	if err != nil || ro.State != StateSucceeded || r.fake.instances[r.workload].serving != ro.Release {
+	if err != nil || ro.State != StateSucceeded || r.fake.instances[r.workload].serving != ro.Ref {
 		r.rt.Fatalf("last rollout %+v, %v", ro, err)
 	}
 }

@@ -14,9 +14,11 @@ import (
 // passAwait looks whether a release that was accepted is ready. It looks before it
 // minds the time: what became ready while nobody was there has succeeded.
 func (m *Manager) passAwait(ctx context.Context, rec *record, ro *Rollout) (time.Duration, error) {
-	want := ro.Release
+	want := ro.Ref
 	if ro.Phase == PhaseUndoAwait {
-		want = ro.Base
+		if base := rec.release(ro.Base); base != nil {
+			want = base.Ref
+		}
 	}
 	st, next, err := m.look(ctx, rec)
 	if ctx.Err() != nil {
@@ -89,19 +91,20 @@ func (m *Manager) interval(p provider.Provider) time.Duration {
 	return provider.DefaultReadinessInterval
 }
 
-// again asks anew for a release that the provider does not pursue: a call that came
-// late from elsewhere took its place, or the provider had the release and kept another. How
-// often it does is bounded by MaxAttempts, as the journal counts.
+// again asks anew for a release that the provider does not pursue, because a call
+// that came late from elsewhere took its place. A deploy is asked for under another id:
+// the one before is used up. How often it does is bounded by MaxAttempts.
 func (m *Manager) again(ctx context.Context, rec *record, ro *Rollout, target id.ID) (time.Duration, error) {
 	if ro.Asked+1 >= m.opts.Policy.MaxAttempts {
 		return 0, m.fail(ctx, rec, ro, fmt.Errorf("%w: the provider pursues release %s", provider.ErrConflict, target), false)
 	}
 	return 0, m.move(ctx, ro, func(_ *record, r *Rollout) {
 		until := r.Deadline
-		if r.Undoing != "" {
+		switch {
+		case r.Undoing != "":
 			until = *r.Until
-		} else {
-			r.Restore = r.Kind != KindInitial
+		case r.Kind == KindDeploy && !r.Restore:
+			r.Ref = m.opts.NewID(id.KindRelease)
 		}
 		r.Asked++
 		m.intend(r, r.Phase.apply(), until, "the provider pursues another release; ask again")

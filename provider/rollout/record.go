@@ -99,7 +99,7 @@ func (r *record) idle() error {
 // addRelease allocates the next version. It counts only once the record is
 // written, which succeeds for one writer.
 func (r *record) addRelease(rel Release) *Release {
-	rel.Workload, rel.Version = r.Workload, r.NextVersion
+	rel.Workload, rel.Version, rel.Ref = r.Workload, r.NextVersion, rel.ID
 	r.NextVersion++
 	r.Releases = append(r.Releases, rel)
 	return &r.Releases[len(r.Releases)-1]

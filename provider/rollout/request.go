@@ -54,7 +54,7 @@ func (m *Manager) begin(rec *record, rel *Release, kind Kind, with With) *Rollou
 		services[s.Name] = Progress{State: StatePending}
 	}
 	ro := rec.addRollout(Rollout{
-		ID: m.opts.NewID(id.KindRollout), Kind: kind, Release: rel.ID, ReleaseVersion: rel.Version, Base: rec.Current,
+		ID: m.opts.NewID(id.KindRollout), Kind: kind, Release: rel.ID, Ref: rel.Ref, ReleaseVersion: rel.Version, Base: rec.Current,
 		State: StatePending, Services: services, Initiator: with.Initiator, CreatedAt: now,
 		Deadline: now.Add(positive(with.Timeout, m.opts.Policy.Deadline)),
 	})

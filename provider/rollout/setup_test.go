@@ -123,7 +123,7 @@ func (w *world) served(version int64) *Release {
 		w.t.Fatalf("current: %v", err)
 	}
 	in := w.fake.instances[w.workload]
-	if rel.Version != version || in == nil || in.serving != rel.ID || in.target != rel.ID {
+	if rel.Version != version || in == nil || in.serving != rel.Ref || in.target != rel.Ref {
 		w.t.Fatalf("current is version %d (%s), the provider has %+v; want version %d", rel.Version, rel.ID, in, version)
 	}
 	return rel

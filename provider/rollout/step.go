@@ -146,9 +146,17 @@ func (m *Manager) succeed(rec *record, r *Rollout) {
 	m.end(rec, r, StateSucceeded)
 	r.LastError, r.Attempts = nil, 0
 	r.setServices(StateSucceeded)
+	replicas := rec.size(provider.ResourceSpec{}).Replicas
 	rec.Current, rec.Scaled = r.Release, nil
-	if rel := rec.release(r.Release); rel != nil && rel.ServedAt == nil {
+	rel := rec.release(r.Release)
+	if rel == nil {
+		return
+	}
+	if rel.Ref = r.Ref; rel.ServedAt == nil {
 		rel.ServedAt = r.EndedAt
+	}
+	if r.Kind == KindRollback && rec.replicas(rel) != replicas {
+		rec.Scaled = &provider.ResourceSpec{Replicas: replicas}
 	}
 }
 

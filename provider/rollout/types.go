@@ -25,6 +25,11 @@ type Release struct {
 	Initiator string                     `json:"initiator,omitempty"`
 	Notes     string                     `json:"notes,omitempty"`
 
+	// Ref is the id that the provider last served it under, and ID before it
+	// served. It is another one when content that the workload had before was deployed
+	// again: a provider takes an id for one rollout only.
+	Ref id.ID `json:"ref"`
+
 	// ServedAt is when a rollout of it first succeeded, nil before.
 	ServedAt *time.Time `json:"served_at,omitempty"`
 }
@@ -95,6 +100,9 @@ type Rollout struct {
 	Release        id.ID `json:"release"`
 	ReleaseVersion int64 `json:"release_version"`
 
+	// Ref is the id that the provider is asked for the release under.
+	Ref id.ID `json:"ref"`
+
 	// Base is the release that served when it was recorded, and that an undo
 	// returns to; nil when none had.
 	Base id.ID `json:"base,omitzero"`
@@ -144,8 +152,8 @@ type Rollout struct {
 	Failure     *Failure `json:"failure,omitempty"`
 	UndoFailure *Failure `json:"undo_failure,omitempty"`
 
-	// Restore makes PhaseApply ask for the release as an earlier one, because the
-	// provider has it already.
+	// Restore makes PhaseApply ask for the release as one that the provider has
+	// served.
 	Restore bool `json:"restore,omitempty"`
 
 	// Untouched means that it failed before anything was changed.
