@@ -163,7 +163,7 @@ func (s *Server) serviceStatus(ctx context.Context, short string, svc serviceSta
 		return wire.ServiceStatus{}, fmt.Errorf("read the conditions of %s: %w", d.Name, err)
 	}
 	out := wire.ServiceStatus{
-		Service: short, Name: d.Name, Image: d.Image, Replicas: d.Replicas, Strategy: string(d.Spec.Strategy),
+		Service: short, Name: d.Name, Image: d.Image, Replicas: d.Replicas, Strategy: string(d.Spec.Strategy), Completes: d.Spec.Completes(),
 		Port: d.Spec.Port, URLs: urls(&d.Spec, s.deps.Listeners()), Generation: d.Generation,
 		Pinned: store.VersionOf(d.ReleaseID), Active: wireActive(svc.active, svc.release),
 		Conditions: wireConditions(conditions), State: summary(svc, ready(conditions)),

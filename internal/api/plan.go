@@ -287,6 +287,8 @@ func notices(s *spec.Service) []string {
 	}
 	switch {
 	case s.Completes(): // its end is what counts
+	case s.Port == 0 && s.Readiness != nil:
+		out = append(out, "no port, so no route")
 	case s.Port == 0:
 		out = append(out, "no port, so no route: it counts as ready once it has started and stays up")
 	case s.Readiness == nil:

@@ -54,17 +54,20 @@ name: shop
 services:
   db: {image: a, port: 5432, health: {readiness: {tcp: true}}}
   worker: {image: a, depends_on: [db]}
+  watched: {image: a, depends_on: [db], health: {readiness: {exec: [check]}}}
   migrate: {image: a, restart: 'no', depends_on: {db: {condition: started}}}
   web: {image: a, depends_on: {db: {condition: ready}, migrate: {condition: completed}}}
 `)
-	for name, want := range map[string][2]string{
-		"worker":  {"it starts once db is ready", "no port, so no route"},
+	for name, want := range map[string][3]string{
+		"worker":  {"it starts once db is ready", "no port, so no route", "it counts as ready once it has started"},
+		"watched": {"it starts once db is ready", "no port, so no route"},
 		"migrate": {"it starts once db has started", ""},
 		"web":     {"it starts once db is ready and migrate has completed", "no port, so no route"},
 	} {
 		svc := st.services[name].desired.Spec
 		got := strings.Join(notices(&svc), "\n")
-		if !strings.Contains(got, want[0]) || !strings.Contains(got, want[1]) || want[1] == "" && strings.Contains(got, "route") {
+		if !strings.Contains(got, want[0]) || !strings.Contains(got, want[1]) || want[1] == "" && strings.Contains(got, "route") ||
+			!strings.Contains(got, want[2]) || name == "watched" && strings.Contains(got, "it counts as ready once") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

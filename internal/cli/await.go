@@ -71,7 +71,7 @@ func (a *app) printOutcome(s wire.AttemptService, now map[string]wire.ServiceSta
 		if s.Message != "" {
 			a.printf("%s\n", indent("    ", printable(s.Message)))
 		}
-		if exists && status.Active != nil {
+		if exists && status.Active != nil && !status.Completes {
 			still := "still serves"
 			if len(status.Active.Targets) == 0 {
 				still = "is started again"
@@ -84,6 +84,9 @@ func (a *app) printOutcome(s wire.AttemptService, now map[string]wire.ServiceSta
 		a.printf("%s %s\n", a.out.green("removed"), a.out.bold(s.Service))
 	default:
 		line := a.out.green("ready") + "  " + a.out.bold(s.Service)
+		if status.Completes {
+			line = a.out.green("completed") + "  " + a.out.bold(s.Service)
+		}
 		release := s.Release
 		if release == "" && exists && status.Active != nil {
 			release = status.Active.Release
@@ -98,10 +101,17 @@ func (a *app) printOutcome(s wire.AttemptService, now map[string]wire.ServiceSta
 	}
 }
 
+// reasonSecretMissing is the reason of a change that found a secret without a value.
+const reasonSecretMissing = "RequiredSecretMissing"
+
 // advice says where to look after a failure.
 func advice(final wire.Attempt, started map[string]bool) string {
 	for _, s := range final.Services {
-		if s.State == wire.AttemptFailed && started[s.Service] {
+		switch {
+		case s.State != wire.AttemptFailed:
+		case s.Reason == reasonSecretMissing:
+			return fmt.Sprintf("`berth secret set %[1]s NAME` gives a secret its value, `berth secret list %[1]s` shows them. Then apply again.", final.App)
+		case started[s.Service]:
 			return fmt.Sprintf("What it printed: `berth logs %s/%s`. Correct it and apply again.", final.App, s.Service)
 		}
 	}

@@ -128,8 +128,15 @@ func (a *app) printServices(services []wire.ServiceStatus) {
 		if s.Active != nil {
 			serves, running, image = s.Active.Release, len(s.Active.Targets), s.Active.Image
 		}
+		state, replicas := a.state(s.State), fmt.Sprintf("%d/%d", running, s.Replicas)
+		if s.Completes { // nothing of it serves
+			replicas = "-"
+			if s.State == wire.StateReady {
+				state.text = "completed"
+			}
+		}
 		rows = append(rows, []cell{
-			{s.Service, a.out.bold}, a.state(s.State), plain(serves), plain(fmt.Sprintf("%d/%d", running, s.Replicas)),
+			{s.Service, a.out.bold}, state, plain(serves), plain(replicas),
 			plain(image), plain(strings.Join(s.URLs, " ")),
 		})
 	}

@@ -47,6 +47,7 @@ type ServiceStatus struct {
 	Image      string   `json:"image" doc:"As asked for."`
 	Replicas   int      `json:"replicas" doc:"How many shall run."`
 	Strategy   string   `json:"strategy"`
+	Completes  bool     `json:"completes,omitempty" doc:"It is a job: it runs to its end, and is ready once that was a success."`
 	Port       int      `json:"port,omitempty"`
 	URLs       []string `json:"urls,omitempty"`
 	Volumes    []string `json:"volumes,omitempty" doc:"Names of its volumes."`
