@@ -1,51 +1,35 @@
 package spec
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/berth-cloud/berth/internal/spec/yamlfile/yamlfiletest"
 )
 
 const referenceFile = "../../docs/reference/app-yaml.md"
 
-// documented is a key as the tables of a section must show it.
-type documented struct {
-	name     string
-	required bool
-}
-
-func documentedFields[T any](fields []field[T]) []documented {
-	all := make([]documented, len(fields))
-	for i, f := range fields {
-		all[i] = documented{f.Name, f.Required}
-	}
-	return all
-}
-
 // sections are the headings of the reference with the keys that the decoder
 // knows there.
-func sections() map[string][]documented {
-	return map[string][]documented{
-		"Keys of the file":          documentedFields(appFields()),
-		"Keys of a service":         documentedFields(serviceFields()),
-		"Keys of a secret variable": documentedFields(secretFields()),
-		"Keys of a dependency":      documentedFields(dependencyFields()),
-		"Keys of an init":           documentedFields(initFields()),
-		"Keys of a sidecar":         documentedFields(sidecarFields()),
-		"Keys of health":            documentedFields(healthFields()),
-		"Keys of health.readiness":  documentedFields(readinessFields()),
-		"Keys of health.liveness":   documentedFields(livenessFields()),
-		"Keys of resources":         documentedFields(resourceFields()),
-		"Keys of a volume":          documentedFields(volumeFields()),
-		"Keys of a tmpfs":           documentedFields(tmpfsFields()),
-		"Keys of a published port":  documentedFields(publishFields()),
+func sections() map[string][]yamlfiletest.Key {
+	return map[string][]yamlfiletest.Key{
+		"Keys of the file":          yamlfiletest.Keys(appFields()),
+		"Keys of a service":         yamlfiletest.Keys(serviceFields()),
+		"Keys of a secret variable": yamlfiletest.Keys(secretFields()),
+		"Keys of a dependency":      yamlfiletest.Keys(dependencyFields()),
+		"Keys of an init":           yamlfiletest.Keys(initFields()),
+		"Keys of a sidecar":         yamlfiletest.Keys(sidecarFields()),
+		"Keys of health":            yamlfiletest.Keys(healthFields()),
+		"Keys of health.readiness":  yamlfiletest.Keys(readinessFields()),
+		"Keys of health.liveness":   yamlfiletest.Keys(livenessFields()),
+		"Keys of resources":         yamlfiletest.Keys(resourceFields()),
+		"Keys of a volume":          yamlfiletest.Keys(volumeFields()),
+		"Keys of a tmpfs":           yamlfiletest.Keys(tmpfsFields()),
+		"Keys of a published port":  yamlfiletest.Keys(publishFields()),
 	}
 }
 
@@ -83,106 +67,14 @@ var facts = map[string][]string{
 
 func ticked(t time.Duration) string { return "`" + FormatDuration(t) + "`" }
 
-var documentedRow = regexp.MustCompile("^\\| `([a-z_]+)` \\| ([^|]+) \\| ([^|]+) \\| ([^|]+) \\|$")
-
-// rows reads the tables of the reference: section, then key, then the row.
-func rows(t *testing.T) map[string]map[string][]string {
-	t.Helper()
-	raw, err := os.ReadFile(referenceFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, section := map[string]map[string][]string{}, ""
-	for line := range strings.SplitSeq(string(raw), "\n") {
-		if heading, ok := strings.CutPrefix(line, "## "); ok {
-			section = heading
-		}
-		if m := documentedRow.FindStringSubmatch(line); m != nil {
-			if found[section] == nil {
-				found[section] = map[string][]string{}
-			}
-			found[section][m[1]] = m
-		}
-	}
-	return found
-}
-
 func TestEveryKeyIsInTheReferenceAndNoOther(t *testing.T) {
-	found := rows(t)
-	for section, keys := range sections() {
-		known := map[string]bool{}
-		for _, key := range keys {
-			known[key.name] = true
-			row, ok := found[section][key.name]
-			if !ok {
-				t.Errorf("%s: %q has no row in %s", section, key.name, referenceFile)
-				continue
-			}
-			if said := row[3] == "required"; said != key.required {
-				t.Errorf("%s: %q is required: %v, the reference says %q", section, key.name, key.required, row[3])
-			}
-			for _, fact := range facts[section+"/"+key.name] {
-				if !strings.Contains(row[0], fact) {
-					t.Errorf("%s: the row of %q does not say %s", section, key.name, fact)
-				}
-			}
-		}
-		for name := range found[section] {
-			if !known[name] {
-				t.Errorf("%s: the reference describes %q, which is no key", section, name)
-			}
-		}
-	}
-	for key := range facts {
-		section, name, _ := strings.Cut(key, "/")
-		if _, ok := found[section][name]; !ok {
-			t.Errorf("a fact about %q is not looked for anywhere", key)
-		}
-	}
+	yamlfiletest.CheckReference(t, referenceFile, sections(), facts)
 }
 
-// TestEverySectionOfTheDecoderIsKnownToTheReference finds the tables of keys in
-// the source, so that a new one cannot stay undocumented.
 func TestEverySectionOfTheDecoderIsKnownToTheReference(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := 0
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, decl := range file.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && returnsFields(f.Type) {
-				tables++
-			}
-		}
-	}
-	if tables != len(sections()) {
+	if tables := yamlfiletest.Tables(t); tables != len(sections()) {
 		t.Errorf("the decoder has %d tables of keys, this test knows %d", tables, len(sections()))
 	}
-}
-
-// returnsFields reports whether a function takes nothing and returns []field[T].
-func returnsFields(f *ast.FuncType) bool {
-	if f.Params.NumFields() != 0 || f.Results.NumFields() != 1 {
-		return false
-	}
-	list, ok := f.Results.List[0].Type.(*ast.ArrayType)
-	if !ok {
-		return false
-	}
-	index, ok := list.Elt.(*ast.IndexExpr)
-	if !ok {
-		return false
-	}
-	name, ok := index.X.(*ast.Ident)
-	return ok && name.Name == "field"
 }
 
 func TestTheExamplesOfTheReferenceAreValid(t *testing.T) {

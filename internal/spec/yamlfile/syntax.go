@@ -57,7 +57,8 @@ func explainSyntax(source []byte, err error) (Position, string, string) {
 		return at, "this line does not fit the lines above it",
 			"indent it like the key it belongs beside"
 	case strings.HasPrefix(text, "unknown anchor"):
-		return at, text, "define it with & before using it with *"
+		// The name may be the beginning of a value that is meant otherwise.
+		return at, "an alias leads to no anchor here", "define it with & before using it with *, or put a value that begins with * in quotes"
 	}
 	return at, what, ""
 }
