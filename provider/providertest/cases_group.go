@@ -32,7 +32,8 @@ func order(e *env) {
 	third.DependsOn = []string{"second"}
 	first := mounted(e.task("first", provider.RoleInit, "sleep:300ms", diary("first")), true)
 	second := mounted(e.task("second", provider.RoleInit, "sleep:100ms", diary("second")), true)
-	req := e.request(side, third, main, first, second)
+	second.DependsOn = []string{"first"}
+	req := e.request(side, third, second, main, first)
 	st := e.running(req)
 	got := strings.Fields(e.do(req.InstanceID, "web", 0, "read:/data/diary"))
 	if want := "first second third main side"; strings.Join(got, " ") != want {

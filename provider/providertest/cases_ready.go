@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/provider"
 )
 
@@ -104,14 +103,19 @@ func provisionResult(e *env) {
 	}
 }
 
-// lateUntilHealthy provisions a service that is not healthy until it is told
-// to be, and fails when it is ready before.
-func (e *env) lateUntilHealthy(check *provider.HealthCheckSpec, args []string, heal func(instance id.ID)) {
+// late provisions a service that meets its check after two seconds and fails when
+// it is ready before. A provider may wait for it in the call.
+func (e *env) late(check *provider.HealthCheckSpec, args []string) {
 	e.Helper()
 	svc := e.web("web", provider.RoleMain, port)
 	svc.Args, svc.HealthCheck = args, check
 	req := e.request(svc)
-	e.provision(req)
+	e.know(req.InstanceID)
+	done := make(chan error, 1)
+	go func() {
+		_, err := e.Provider.Provision(e.ctx, req)
+		done <- err
+	}()
 	early := false
 	e.until(req.InstanceID, "started", func(st *provider.InstanceStatus) bool {
 		r := st.Services["web"].Replicas
@@ -125,26 +129,24 @@ func (e *env) lateUntilHealthy(check *provider.HealthCheckSpec, args []string, h
 	if early {
 		e.Errorf("the instance was ready before its check was met")
 	}
-	if heal != nil {
-		heal(req.InstanceID)
-	}
 	e.ready(req.InstanceID)
+	e.must(<-done, "Provision")
 }
 
 func healthHTTP(e *env) {
-	e.lateUntilHealthy(health(port), serving(port, "sleep:2s"), nil)
+	e.late(health(port), serving(port, "sleep:2s"))
 }
 
 func healthTCP(e *env) {
 	check := health(port)
 	check.Path = ""
-	e.lateUntilHealthy(check, serving(port, "sleep:2s"), nil)
-	e.lateUntilHealthy(nil, serving(port, "sleep:2s"), nil) // the first port is dialled
+	e.late(check, serving(port, "sleep:2s"))
+	e.late(nil, serving(port, "sleep:2s")) // the first port is dialled
 }
 
 func healthExec(e *env) {
 	check := &provider.HealthCheckSpec{Exec: []string{e.Images.Program, "read:/tmp/good"}, Interval: 100 * time.Millisecond, Timeout: time.Second}
-	e.lateUntilHealthy(check, serving(port, "sleep:2s", "write:/tmp/good:yes"), nil)
+	e.late(check, serving(port, "sleep:2s", "write:/tmp/good:yes"))
 }
 
 func expectedStatus(e *env) {

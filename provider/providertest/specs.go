@@ -34,8 +34,11 @@ func health(at int) *provider.HealthCheckSpec {
 	return &provider.HealthCheckSpec{Path: "/healthz", Port: at, Interval: 100 * time.Millisecond, Timeout: time.Second, Retries: 2}
 }
 
-// task is a service without a port.
+// task is a service without a port. Without steps it ends at once, and well.
 func (e *env) task(name string, role provider.ServiceRole, steps ...string) provider.ServiceSpec {
+	if len(steps) == 0 {
+		steps = []string{"out:done"}
+	}
 	return provider.ServiceSpec{Name: name, Image: e.Images.V1, Role: role, Args: steps}
 }
 

@@ -41,9 +41,10 @@ func (r *runner) hold(w output, dir string) error {
 	}
 	gone := make(chan struct{})
 	go r.beat(w, dir, me, gone)
-	r.atEnd(func() {
-		<-gone
-		_ = r.Remove(path)
+	r.atEnd(func(killed bool) {
+		if <-gone; !killed {
+			_ = r.Remove(path)
+		}
 	})
 	return nil
 }

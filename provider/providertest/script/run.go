@@ -41,9 +41,10 @@ func Run(ctx context.Context, h Host, steps ...string) int {
 	if len(steps) == 0 {
 		steps = h.Args()
 	}
+	killed := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	r := &runner{Host: h, ctx: ctx, end: cancel}
-	defer r.finish()
+	defer func() { r.finish(killed.Err() != nil) }()
 	for _, step := range steps {
 		err := r.perform(output{h.Stdout(), h.Stderr()}, step)
 		if r.ctx.Err() != nil {
@@ -72,7 +73,7 @@ type runner struct {
 	unhealthy atomic.Bool
 
 	mu      sync.Mutex
-	endings []func()
+	endings []func(killed bool)
 }
 
 // exit ends the script from wherever it is called.
@@ -81,19 +82,19 @@ func (r *runner) exit(code int) {
 	r.end()
 }
 
-// atEnd calls f when the script has ended, and not when it is killed.
-func (r *runner) atEnd(f func()) {
+// atEnd calls f when the script has ended, and tells whether it was killed.
+func (r *runner) atEnd(f func(killed bool)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.endings = append(r.endings, f)
 }
 
-func (r *runner) finish() {
+func (r *runner) finish(killed bool) {
 	r.end()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, f := range r.endings {
-		f()
+		f(killed)
 	}
 }
 

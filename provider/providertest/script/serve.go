@@ -34,10 +34,10 @@ func (r *runner) listen(_ output, arg string) error {
 		defer close(done)
 		_ = srv.Serve(l)
 	}()
-	r.atEnd(func() {
+	r.atEnd(func(killed bool) {
 		ctx, cancel := context.WithTimeout(context.Background(), drain)
 		defer cancel()
-		if srv.Shutdown(ctx) != nil {
+		if killed || srv.Shutdown(ctx) != nil {
 			_ = srv.Close()
 		}
 		<-done

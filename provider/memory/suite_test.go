@@ -1,0 +1,36 @@
+package memory_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"go.uber.org/goleak"
+
+	"github.com/berth-cloud/berth/provider"
+	"github.com/berth-cloud/berth/provider/memory"
+	"github.com/berth-cloud/berth/provider/providertest"
+	"github.com/berth-cloud/berth/provider/statestoretest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestMemoryConformsWhenCallsWait(t *testing.T) { conforms(t, memory.Sync) }
+
+func TestMemoryConformsStepByStep(t *testing.T) { conforms(t, memory.Stepped) }
+
+// conforms runs every case in a bubble of its own, on virtual time.
+func conforms(t *testing.T, mode memory.Mode) {
+	for _, c := range providertest.Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { c.Run(t, newWorld(t, mode).fixture()) })
+		})
+	}
+}
+
+func TestCapabilitiesOfMemoryAreThoseWritten(t *testing.T) {
+	providertest.Capabilities(t, memory.New(memory.Options{}), "testdata/memory.golden")
+}
+
+func TestMemoryStoreKeepsRecords(t *testing.T) {
+	statestoretest.Run(t, func(*testing.T) provider.StateStore { return memory.NewStore() })
+}
