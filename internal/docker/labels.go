@@ -15,4 +15,6 @@ const (
 	LabelVolume   = "berth.volume"    // on a volume: its name in app.yaml
 	LabelWorkload = "berth.workload"  // the id of the provider's workload it belongs to
 	LabelTenant   = "berth.tenant"    // the tenant that the workload belongs to
+	LabelDeployed = "berth.deployed"  // the id of the provider's release that it was made for
+	LabelPorts    = "berth.ports"     // what the member listens on: "8080/http 9090/tcp"
 )

@@ -87,39 +87,49 @@ func (c contents) store(ctx context.Context, service string, files []provider.Co
 	return nil
 }
 
-// pin fills in the versions that services run with where they name none. What
-// the vault does not have stays open: the planner says what that means.
-func (c contents) pin(ctx context.Context, services []provider.ServiceSpec) error {
-	for i := range services {
-		for j := range services[i].Secrets {
-			ref := &services[i].Secrets[j]
-			if err := c.newest(ctx, ref.Key, &ref.Version); err != nil {
-				return err
-			}
+// versions are the newest ones of the secrets that services name without one.
+// What the vault does not have is not among them: the planner says what that
+// means.
+func (c contents) versions(ctx context.Context, services []provider.ServiceSpec) (map[string]map[string]secrets.Version, error) {
+	out := map[string]map[string]secrets.Version{}
+	for _, s := range services {
+		keys := map[string]bool{}
+		for _, ref := range s.Secrets {
+			keys[ref.Key] = keys[ref.Key] || ref.Version == 0
 		}
-		for j := range services[i].ConfigFiles {
-			f := &services[i].ConfigFiles[j]
-			if err := c.newest(ctx, f.Key, &f.Version); err != nil {
-				return err
+		for _, f := range s.ConfigFiles {
+			keys[f.Key] = keys[f.Key] || f.Version == 0
+		}
+		for key, open := range keys {
+			if !open {
+				continue
 			}
+			v, err := c.newest(ctx, key)
+			if err != nil {
+				return nil, err
+			}
+			if v == 0 {
+				continue
+			}
+			if out[s.Name] == nil {
+				out[s.Name] = map[string]secrets.Version{}
+			}
+			out[s.Name][key] = v
 		}
 	}
-	return nil
+	return out, nil
 }
 
-func (c contents) newest(ctx context.Context, key string, version *secrets.Version) error {
-	if *version != 0 {
-		return nil
-	}
-	_, got, err := c.d.opts.Vault.Get(ctx, secrets.Ref{Tenant: c.tenant, Key: key}, 0)
+// newest is the newest version of a secret, 0 when there is none.
+func (c contents) newest(ctx context.Context, key string) (secrets.Version, error) {
+	_, v, err := c.d.opts.Vault.Get(ctx, secrets.Ref{Tenant: c.tenant, Key: key}, 0)
 	switch {
 	case errors.Is(err, secrets.ErrNotFound):
-		return nil
+		return 0, nil
 	case errors.Is(err, secrets.ErrInvalidRef):
-		return fmt.Errorf("%w: secret %s: %w", provider.ErrInvalid, key, err)
+		return 0, fmt.Errorf("%w: secret %s: %w", provider.ErrInvalid, key, err)
 	case err != nil:
-		return fmt.Errorf("look for secret %s: %w", key, err)
+		return 0, fmt.Errorf("look for secret %s: %w", key, err)
 	}
-	*version = got
-	return nil
+	return v, nil
 }

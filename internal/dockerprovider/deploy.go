@@ -103,8 +103,18 @@ func (d *Driver) deploy(ctx context.Context, w *records.Workload, req provider.D
 	if err != nil {
 		return nil, err
 	}
-	if err := c.pin(ctx, services); err != nil {
+	listed := map[string]bool{}
+	for _, s := range req.Services {
+		listed[s.Name] = true
+	}
+	versions, err := c.versions(ctx, services)
+	if err != nil {
 		return nil, err
+	}
+	for _, s := range services {
+		if !listed[s.Name] {
+			versions[s.Name] = base.Versions[s.Name] // it stays as it is
+		}
 	}
 	w, err = d.records.Change(ctx, w.ID, func(w *records.Workload) error {
 		now := d.now()
@@ -117,13 +127,9 @@ func (d *Driver) deploy(ctx context.Context, w *records.Workload, req provider.D
 		w.Target = w.LastRevision
 		w.Releases = append(w.Releases, records.Release{ID: req.ReleaseID, Accepted: accepted})
 		w.Revisions = append(w.Revisions, records.Revision{
-			Number: w.LastRevision, Release: req.ReleaseID, Services: services, Replicas: translate.Replicas(services),
-			Strategy: req.Strategy, CreatedAt: now,
+			Number: w.LastRevision, Release: req.ReleaseID, Services: services, Versions: versions,
+			Replicas: translate.Replicas(services), Strategy: req.Strategy, CreatedAt: now,
 		})
-		listed := map[string]bool{}
-		for _, s := range req.Services {
-			listed[s.Name] = true
-		}
 		return d.desire(w, intent{
 			rev: w.Wanted(), kind: store.AttemptApply, action: actionUpdate, stopped: stopped,
 			images: images, pinned: func(service string) bool { return !listed[service] },

@@ -75,6 +75,9 @@ func (d *Driver) remove(ctx context.Context, workload id.ID, w *records.Workload
 	if w != nil || len(r.containers)+len(r.volumes) > 0 {
 		d.gone.add(workload)
 	}
+	d.logs.end(workload)
+	d.watches.forget(workload)
+	d.leaving.forget(workload)
 	return nil
 }
 

@@ -87,7 +87,7 @@ func decides(w *records.Workload, in intent) bool {
 // serviceOf is the planner's spec of a revision.
 func serviceOf(w *records.Workload, rev *records.Revision) (spec.Service, error) {
 	return translate.Service(translate.Workload{
-		ID: w.ID, Name: w.Name, Kind: w.Kind, Services: rev.Services, Replicas: rev.Replicas, Strategy: rev.Strategy, Rollout: w.Bounds,
+		ID: w.ID, Name: w.Name, Kind: w.Kind, Services: rev.Resolved(), Replicas: rev.Replicas, Strategy: rev.Strategy, Rollout: w.Bounds,
 	})
 }
 

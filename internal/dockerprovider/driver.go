@@ -28,6 +28,9 @@ type Driver struct {
 	locks    keylock.Locks // of workloads, and of networks
 	hub      hub           // who watches
 	gone     gone          // what was deprovisioned
+	logs     openLogs      // what callers read
+	watches  watches       // what checks of containers that serve have shown
+	leaving  leaving       // what traffic has just left
 	version  atomic.Pointer[string]
 	now      func() time.Time
 	logger   *slog.Logger

@@ -28,14 +28,18 @@ func (v *viewed) endpoints() []provider.Endpoint {
 				continue
 			}
 			for _, p := range s.Ports {
-				out = append(out, v.ways(s.Name, p, g.Replica, m)...)
+				out = append(out, v.d.ways(s.Name, p, g.Replica, m.Address, m.Ports)...)
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b provider.Endpoint) int {
+	sortEndpoints(out)
+	return out
+}
+
+func sortEndpoints(list []provider.Endpoint) {
+	slices.SortStableFunc(list, func(a, b provider.Endpoint) int {
 		return cmp.Or(strings.Compare(a.ServiceName, b.ServiceName), cmp.Compare(a.Port, b.Port), cmp.Compare(*a.Replica, *b.Replica))
 	})
-	return out
 }
 
 // servicesOf are the services of the release that a group is of.
@@ -52,7 +56,7 @@ func (v *viewed) servicesOf(g *application.Group) []provider.ServiceSpec {
 }
 
 // ways are the endpoints of one port of one container.
-func (v *viewed) ways(service string, p provider.PortSpec, replica int, m *application.Member) []provider.Endpoint {
+func (d *Driver) ways(service string, p provider.PortSpec, replica int, address netip.Addr, bound []docker.PortBinding) []provider.Endpoint {
 	var out []provider.Endpoint
 	add := func(host string, port int, public bool) {
 		index := replica
@@ -61,16 +65,16 @@ func (v *viewed) ways(service string, p provider.PortSpec, replica int, m *appli
 			Protocol: scheme(p), Public: public, Replica: &index,
 		})
 	}
-	if m.Address.IsValid() {
-		add(m.Address.String(), p.Container, false)
+	if address.IsValid() {
+		add(address.String(), p.Container, false)
 	}
 	seen := map[int]bool{}
-	for _, b := range m.Ports {
+	for _, b := range bound {
 		if b.ContainerPort != p.Container || b.Protocol != p.Transport() || b.HostPort == 0 || seen[b.HostPort] {
 			continue
 		}
 		seen[b.HostPort] = true // once for both families of addresses
-		host, public := v.hostOf(b)
+		host, public := d.hostOf(b)
 		add(host, b.HostPort, public)
 	}
 	return out
@@ -78,11 +82,11 @@ func (v *viewed) ways(service string, p provider.PortSpec, replica int, m *appli
 
 // hostOf is the host under which a bound port is reached, and whether it is
 // from outside of this machine.
-func (v *viewed) hostOf(b docker.PortBinding) (host string, public bool) {
+func (d *Driver) hostOf(b docker.PortBinding) (host string, public bool) {
 	ip, err := netip.ParseAddr(b.HostIP)
 	switch {
 	case err != nil || ip.IsUnspecified():
-		return v.d.opts.PublicHost, true
+		return d.opts.PublicHost, true
 	default:
 		return ip.String(), !ip.IsLoopback()
 	}

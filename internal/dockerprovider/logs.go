@@ -53,7 +53,8 @@ func (d *Driver) Logs(ctx context.Context, workload id.ID, opts provider.LogOpti
 	if in.record != nil {
 		q.Kept = func(ctx context.Context) ([]store.KeptLog, error) { return d.records.KeptLogs(ctx, workload) }
 	}
-	return logstream.Open(ctx, d.rt, q), nil
+	stream := logstream.Open(ctx, d.rt, q)
+	return d.logs.add(workload, stream, stream.Finish), nil
 }
 
 // has reports whether there is a container of a replica.

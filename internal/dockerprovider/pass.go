@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/berth-cloud/berth/id"
@@ -70,12 +71,16 @@ func (d *Driver) controller(ctx context.Context, w *records.Workload) *applicati
 		application.WithClock(d.now), application.WithProber(d.opts.Prober), application.WithLogger(d.logger),
 		application.WithSecrets(tenantVault{d.opts.Vault, w.Tenant}), application.WithLabels(d.labels(w)),
 		application.WithRegistryAuth(registryAuth(ctx, mainImage(w))),
+		application.WithIngressView(func() application.IngressView {
+			view, _ := d.leaving.view(w.ID, d.now())
+			return view
+		}),
 	}
 	if w.Bounds != nil && w.Bounds.StableWindow > 0 {
 		opts = append(opts, application.WithStartupWatch(w.Bounds.StableWindow))
 	}
 	view := d.records.View(w.ID, d.redactor(w), d.logger)
-	return application.New(w.ID.String(), view, d.rt, opts...)
+	return application.New(w.ID.String(), view, marking{d.rt, d, w.ID}, opts...)
 }
 
 // labels are on every container and volume of a workload.
@@ -127,6 +132,10 @@ const pullCheck = 500 * time.Millisecond
 
 // pass makes one pass of the planner.
 func (d *Driver) pass(ctx context.Context, w *records.Workload) (time.Duration, reconcile.Condition, error) {
+	w, err := d.load(ctx, w.ID)
+	if err != nil || w == nil || w.Desired == nil || hopeless(w) {
+		return 0, reconcile.Condition{}, err
+	}
 	res, err := d.controller(ctx, w).Reconcile(ctx)
 	var condition reconcile.Condition
 	if len(res.Conditions) > 0 {
@@ -135,13 +144,25 @@ func (d *Driver) pass(ctx context.Context, w *records.Workload) (time.Duration, 
 	if err != nil {
 		return 0, condition, err
 	}
+	requeue := res.RequeueAfter
 	switch application.Reason(condition.Reason) {
 	case application.ReasonPullingImage, application.ReasonResolvingImage:
-		if res.RequeueAfter > pullCheck {
-			res.RequeueAfter = pullCheck
-		}
+		requeue = sooner(requeue, pullCheck)
 	}
-	return res.RequeueAfter, condition, nil
+	if w, err = d.records.Known(ctx, w.ID); err != nil {
+		return 0, condition, err
+	}
+	d.leaving.note(w.ID, w.Active, d.now())
+	_, next := d.leaving.view(w.ID, d.now())
+	return sooner(requeue, next), condition, nil
+}
+
+// sooner is the shorter of two waits, of which zero is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // Step implements provider.Stepper.
@@ -167,5 +188,29 @@ func (d *Driver) Step(ctx context.Context, workload id.ID) (time.Duration, error
 		return 0, d.remove(ctx, workload, w)
 	}
 	requeue, _, err := d.pass(ctx, w)
-	return requeue, failed("step "+workload.String(), err)
+	if err != nil {
+		return 0, failed("step "+workload.String(), err)
+	}
+	next, err := d.stepHealth(ctx, w)
+	return sooner(requeue, next), failed("step "+workload.String(), err)
+}
+
+// stepHealth makes the health checks that are due, where services that serve
+// declare any.
+func (d *Driver) stepHealth(ctx context.Context, w *records.Workload) (time.Duration, error) {
+	w, err := d.records.Known(ctx, w.ID)
+	if err != nil || w.Active == nil || len(w.Active.Targets) == 0 || !checks(w) {
+		return 0, err
+	}
+	world, plan, err := d.controller(ctx, w).Observe(ctx)
+	if err != nil || world.Desired == nil {
+		return 0, err
+	}
+	return d.watchHealth(ctx, &viewed{d: d, record: w, world: world, plan: plan}), nil
+}
+
+// checks reports whether a service that serves declares a health check.
+func checks(w *records.Workload) bool {
+	rev := w.Serving()
+	return rev != nil && slices.ContainsFunc(rev.Services, func(s provider.ServiceSpec) bool { return translate.Declared(s) != nil })
 }

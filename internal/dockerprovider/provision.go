@@ -15,6 +15,7 @@ import (
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 	"github.com/berth-cloud/berth/provider"
+	"github.com/berth-cloud/berth/secrets"
 )
 
 // Provision implements provider.Provider.
@@ -34,8 +35,8 @@ func (d *Driver) Provision(ctx context.Context, req provider.ProvisionRequest) (
 	}
 	if w == nil {
 		w, err = d.accept(ctx, req)
-	} else {
-		err = d.repeated(ctx, w, req)
+	} else if err = d.repeated(ctx, w, req); err == nil && hopeless(w) {
+		w, err = d.retry(ctx, w)
 	}
 	if err != nil {
 		return nil, err
@@ -108,6 +109,25 @@ func (d *Driver) repeated(ctx context.Context, w *records.Workload, req provider
 	return nil
 }
 
+// hopeless reports whether the first release has failed and nothing serves: the
+// driver does not try again until somebody asks for it.
+func hopeless(w *records.Workload) bool {
+	return w.RolloutFailed() && w.Serving() == nil && !w.Desired.Stopped
+}
+
+// retry tries a first release again, with the values that secrets have by now.
+func (d *Driver) retry(ctx context.Context, w *records.Workload) (*records.Workload, error) {
+	versions, err := contents{d, w.Tenant, w.ID}.versions(ctx, w.Wanted().Services)
+	if err != nil {
+		return nil, err
+	}
+	w, err = d.records.Change(ctx, w.ID, func(w *records.Workload) error {
+		w.Wanted().Versions = versions
+		return d.desire(w, intent{rev: w.Wanted(), kind: store.AttemptApply, action: actionCreate}, d.now())
+	})
+	return w, failed("provision", err)
+}
+
 // accept records a new workload: first that something is about to be kept for
 // it, then, with that in place, what it shall be.
 func (d *Driver) accept(ctx context.Context, req provider.ProvisionRequest) (*records.Workload, error) {
@@ -145,11 +165,12 @@ func (d *Driver) accept(ctx context.Context, req provider.ProvisionRequest) (*re
 	if accepted.Fingerprint, err = fingerprint(req); err != nil {
 		return nil, err
 	}
-	if err := c.pin(ctx, req.Services); err != nil {
+	versions, err := c.versions(ctx, req.Services)
+	if err != nil {
 		return nil, err
 	}
 	w, err := d.records.Change(ctx, req.InstanceID, func(w *records.Workload) error {
-		return d.create(w, req, accepted, d.now())
+		return d.create(w, req, accepted, versions, d.now())
 	})
 	return w, failed("provision", err)
 }
@@ -168,14 +189,17 @@ func (d *Driver) unreserve(ctx context.Context, workload id.ID, app string) erro
 }
 
 // create fills in the record of a new workload.
-func (d *Driver) create(w *records.Workload, req provider.ProvisionRequest, accepted records.Accepted, now time.Time) error {
+func (d *Driver) create(
+	w *records.Workload, req provider.ProvisionRequest, accepted records.Accepted, versions map[string]map[string]secrets.Version, now time.Time,
+) error {
 	w.Name, w.Kind, w.Labels, w.Bounds = req.Name, req.Kind, req.Labels, req.Rollout
 	w.Provisioned, w.CreatedAt = accepted, now
 	w.LastRevision++
 	w.Target = w.LastRevision
 	w.Releases = append(w.Releases, records.Release{ID: req.ReleaseID})
 	w.Revisions = append(w.Revisions, records.Revision{
-		Number: w.LastRevision, Release: req.ReleaseID, Services: req.Services, Replicas: translate.Replicas(req.Services), CreatedAt: now,
+		Number: w.LastRevision, Release: req.ReleaseID, Services: req.Services, Versions: versions,
+		Replicas: translate.Replicas(req.Services), CreatedAt: now,
 	})
 	return d.desire(w, intent{rev: w.Wanted(), kind: store.AttemptApply, action: actionCreate}, now)
 }

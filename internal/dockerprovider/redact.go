@@ -58,7 +58,7 @@ func (d *Driver) values(ctx context.Context, w *records.Workload) ([]string, err
 		return ignoreMissing(err)
 	}
 	for _, rev := range w.Revisions {
-		for _, s := range rev.Services {
+		for _, s := range rev.Resolved() {
 			for _, ref := range s.Secrets {
 				if err := add(ref.Key, ref.Version); err != nil {
 					return nil, err

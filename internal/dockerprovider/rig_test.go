@@ -168,7 +168,7 @@ func (r *rig) settle(workload id.ID) *provider.InstanceStatus {
 		r.clock.Advance(20 * time.Millisecond)
 		st = r.status(workload)
 		if st.Ready || st.State == provider.StateFailed || st.State == provider.StateStopped {
-			if rest++; rest > 20 {
+			if rest++; rest > 40 { // what traffic has left lingers
 				return st
 			}
 		}

@@ -66,8 +66,8 @@ func (d *Driver) resize(w *records.Workload, size provider.ResourceSpec) error {
 	target := rev.Number == w.Target
 	w.LastRevision++
 	w.Revisions = append(w.Revisions, records.Revision{
-		Number: w.LastRevision, Release: rev.Release, Services: services, Replicas: translate.Replicas(services),
-		Strategy: rev.Strategy, CreatedAt: now,
+		Number: w.LastRevision, Release: rev.Release, Services: services, Versions: rev.Versions,
+		Replicas: translate.Replicas(services), Strategy: rev.Strategy, CreatedAt: now,
 	})
 	if target {
 		w.Target = w.LastRevision

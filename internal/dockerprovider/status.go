@@ -36,6 +36,7 @@ func (d *Driver) Status(ctx context.Context, workload id.ID) (*provider.Instance
 		return d.unrecordedStatus(ctx, workload, w)
 	}
 	v := &viewed{d: d, record: w, world: world, plan: plan}
+	d.watchHealth(ctx, v)
 	st := v.status()
 	d.conceal(ctx, w, st)
 	return st, nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/internal/docker"
@@ -43,6 +44,7 @@ func (d *Driver) unrecordedStatus(ctx context.Context, workload id.ID, w *record
 	for i := range list {
 		d.addUnrecorded(st, &list[i])
 	}
+	d.releaseUnrecorded(st, list)
 	st.State = provider.StateRunning
 	for _, name := range sortedNames(st.Services) {
 		s := st.Services[name]
@@ -104,6 +106,25 @@ func (d *Driver) addUnrecorded(st *provider.InstanceStatus, c *docker.ContainerS
 	s.Restarts += r.Restarts
 	s.Replicas = append(s.Replicas, r)
 	st.Services[serviceName(c)] = s
+}
+
+// releaseUnrecorded fills in what the labels of running containers tell of
+// releases and endpoints.
+func (d *Driver) releaseUnrecorded(st *provider.InstanceStatus, list []docker.ContainerState) {
+	var newest time.Time
+	for i := range list {
+		c := &list[i]
+		if release, err := id.Parse(c.Labels[docker.LabelDeployed]); err == nil && isMain(c) && !c.Created.Before(newest) {
+			newest, st.ReleaseID, st.TargetReleaseID = c.Created, release, release
+		}
+		if !c.Running() {
+			continue
+		}
+		for _, p := range portsOf(c.Labels[docker.LabelPorts]) {
+			st.Endpoints = append(st.Endpoints, d.ways(serviceName(c), p, replicaOf(c), c.Address, c.Ports)...)
+		}
+	}
+	sortEndpoints(st.Endpoints)
 }
 
 // toldToEnd are exit codes of a process that a stop signal ended.

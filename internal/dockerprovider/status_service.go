@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/dockerprovider/translate"
 	"github.com/berth-cloud/berth/internal/reconcile/application"
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
@@ -115,6 +116,8 @@ func (v *viewed) missing(r *provider.ReplicaStatus, s spec.Member, g *applicatio
 		r.State, r.Reason = provider.StateStopped, provider.ReasonStopped
 	case s.Role == spec.RoleInit && g != nil && !g.Main().Started.IsZero():
 		r.State, r.Ready = provider.StateStopped, true // it did its work before main ran
+	case hopeless(v.record) && attempt != nil:
+		r.State, r.Reason, r.Message = provider.StateFailed, reasonOf(application.Reason(attempt.Reason)), attempt.Message
 	case attempt != nil && !attempt.State.Final() || v.world.Active == nil:
 		r.State = provider.StateProvisioning
 	default:
@@ -131,9 +134,29 @@ func (v *viewed) running(r *provider.ReplicaStatus, s spec.Member, m *applicatio
 		r.State, r.Reason, r.Message = provider.StateStarting, provider.ReasonUnhealthy, m.Live.Last
 	case !m.Recheck:
 		r.State, r.Ready = provider.StateRunning, true
+		if text := v.unhealthy(m); text != "" {
+			r.State, r.Ready, r.Reason, r.Message = provider.StateStarting, false, provider.ReasonUnhealthy, text
+		}
 	default:
 		r.State, r.Reason, r.Message = provider.StateStarting, provider.ReasonWaitingForReady, m.Ready.Last
 	}
+}
+
+// unhealthy is what the health check of a container that serves found once it
+// has failed for long, or "".
+func (v *viewed) unhealthy(m *application.Member) string {
+	for i := range v.world.Groups {
+		g := &v.world.Groups[i]
+		if !v.targets(g) || memberOf(g, m.Member) == nil || memberOf(g, m.Member).ID != m.ID {
+			continue
+		}
+		for _, s := range v.servicesOf(g) {
+			if p := translate.Declared(s); s.Name == m.Member && p != nil {
+				return v.d.watches.unhealthy(v.record.ID, m, p)
+			}
+		}
+	}
+	return ""
 }
 
 // ended is a container whose process ended, for good or until it is started

@@ -37,7 +37,7 @@ func (v *viewed) sum(st *provider.InstanceStatus, ready bool) {
 		v.sumFirst(st)
 	case ready && v.complete():
 		st.State, st.Ready, st.Reason, st.Message = provider.StateRunning, true, "", ""
-	case st.State == provider.StateRunning || st.State == provider.StateStopped: // all there is is well, and traffic does not go there yet
+	case (st.State == provider.StateRunning || st.State == provider.StateStopped) && st.Reason == "": // all there is is well, and traffic does not go there yet
 		st.State, st.Reason, st.Message = provider.StateStarting, provider.ReasonWaitingForReady, v.plan.Condition.Message
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/berth-cloud/berth/provider"
@@ -17,6 +18,8 @@ type Stream struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	once   sync.Once
+
+	finished atomic.Bool
 }
 
 var _ io.ReadCloser = (*Stream)(nil)
@@ -27,7 +30,13 @@ func Open(ctx context.Context, rt Runtime, q Query) *Stream {
 	ctx, cancel := context.WithCancel(ctx)
 	reader, writer := io.Pipe()
 	s := &Stream{pipe: reader, cancel: cancel, done: make(chan struct{})}
-	stop := context.AfterFunc(ctx, func() { _ = writer.CloseWithError(fmt.Errorf("read logs: %w", context.Canceled)) })
+	ended := func() error {
+		if s.finished.Load() {
+			return io.EOF
+		}
+		return fmt.Errorf("read logs: %w", context.Cause(ctx))
+	}
+	stop := context.AfterFunc(ctx, func() { _ = writer.CloseWithError(ended()) })
 	go func() {
 		defer close(s.done)
 		defer stop()
@@ -41,8 +50,11 @@ func Open(ctx context.Context, rt Runtime, q Query) *Stream {
 			_, err = writer.Write(buf)
 			return err
 		})
-		if err == nil {
+		switch {
+		case err == nil:
 			err = io.EOF
+		case ctx.Err() != nil:
+			err = ended()
 		}
 		_ = writer.CloseWithError(err)
 	}()
@@ -61,6 +73,13 @@ func (s *Stream) Close() error {
 	})
 	<-s.done
 	return nil
+}
+
+// Finish ends the stream as at its end: what it follows is gone. It waits for
+// nobody.
+func (s *Stream) Finish() {
+	s.finished.Store(true)
+	s.cancel()
 }
 
 // appendLine appends a line as callers read it. Bytes that are no UTF-8 are

@@ -50,8 +50,8 @@ func (s *Store) Load(ctx context.Context, workload id.ID) (*Workload, error) {
 	return w, nil
 }
 
-// known is the workload as this process last saw it, or read.
-func (s *Store) known(ctx context.Context, workload id.ID) (*Workload, error) {
+// Known is the workload as this process last saw it, or read.
+func (s *Store) Known(ctx context.Context, workload id.ID) (*Workload, error) {
 	if w := s.workloads.get(s.workloadKey(workload)); w != nil {
 		return w.value, nil
 	}

@@ -35,7 +35,7 @@ func (s *Store) View(workload id.ID, redact func(context.Context, string) string
 // GetDesiredService is store.ErrServiceNotFound before a Provision was accepted
 // and once a Deprovision has begun.
 func (v *View) GetDesiredService(ctx context.Context, name string) (*store.DesiredService, error) {
-	w, err := v.known(ctx, v.workload)
+	w, err := v.Known(ctx, v.workload)
 	switch {
 	case errors.Is(err, provider.ErrNotFound):
 		return nil, fmt.Errorf("%s: %w", name, store.ErrServiceNotFound)
@@ -65,7 +65,7 @@ func (v *View) GetAttempt(ctx context.Context, number int64) (store.Attempt, err
 
 // document is the present document, with store.ErrNotFound when there is none.
 func (v *View) document(ctx context.Context) (*Workload, error) {
-	w, err := v.known(ctx, v.workload)
+	w, err := v.Known(ctx, v.workload)
 	if errors.Is(err, provider.ErrNotFound) {
 		return nil, fmt.Errorf("record of %s: %w", v.workload, store.ErrNotFound)
 	}

@@ -1,12 +1,14 @@
 package records
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/internal/store"
 	"github.com/berth-cloud/berth/provider"
+	"github.com/berth-cloud/berth/secrets"
 )
 
 // schema is the version of the documents; another one is not read.
@@ -85,17 +87,40 @@ type Release struct {
 
 // Revision is a content that was asked for.
 type Revision struct {
-	Number   int64                  `json:"number"`
-	Release  id.ID                  `json:"release"`
+	Number  int64 `json:"number"`
+	Release id.ID `json:"release"`
+	// Services are as they were asked for, with references in the place of
+	// contents.
 	Services []provider.ServiceSpec `json:"services"`
-	Replicas int                    `json:"replicas"`
-	Strategy string                 `json:"strategy,omitempty"`
+	// Versions are those of the secrets that Services name without one, by
+	// service and key. What the vault did not have is not among them.
+	Versions map[string]map[string]secrets.Version `json:"versions,omitempty"`
+	Replicas int                                   `json:"replicas"`
+	Strategy string                                `json:"strategy,omitempty"`
 	// Planned is the planner's release that stands for it, the newest one; ""
 	// until the images are known.
 	Planned string `json:"planned,omitempty"`
 	// Served says that it has served.
 	Served    bool      `json:"served,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
+}
+
+// Resolved is the services with the versions of all their secrets. It shares
+// nothing with the revision.
+func (r *Revision) Resolved() []provider.ServiceSpec {
+	out := provider.CloneServices(r.Services)
+	for i := range out {
+		versions := r.Versions[out[i].Name]
+		for j := range out[i].Secrets {
+			ref := &out[i].Secrets[j]
+			ref.Version = cmp.Or(ref.Version, versions[ref.Key])
+		}
+		for j := range out[i].ConfigFiles {
+			f := &out[i].ConfigFiles[j]
+			f.Version = cmp.Or(f.Version, versions[f.Key])
+		}
+	}
+	return out
 }
 
 // Planned is a release of the planner and the revision that it stands for.

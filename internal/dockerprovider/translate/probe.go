@@ -51,3 +51,10 @@ func check(h *provider.HealthCheckSpec) *spec.Probe {
 	}
 	return p
 }
+
+// Declared is the check that a service declares, with the interval and the
+// number of failures that it names, 0 for none; nil when it declares none.
+func Declared(s provider.ServiceSpec) *spec.Probe { return check(s.HealthCheck) }
+
+// Port is the port that a service is asked on when a check names none.
+func Port(s provider.ServiceSpec) int { return firstPort(s.Ports) }

@@ -34,7 +34,7 @@ func Service(w Workload) (spec.Service, error) {
 		Name: m.Name, Alias: cmp.Or(w.Name, main.Name), Image: m.Image, Command: m.Command, Env: m.Env, Port: m.Port,
 		Replicas:  max(w.Replicas, 1),
 		Readiness: m.Readiness, Liveness: m.Liveness, Resources: m.Resources, Volumes: m.Volumes, Publish: m.Publish,
-		Process: m.Process, Labels: m.Labels, SidecarsFirst: main.DependsOn,
+		Process: m.Process, SidecarsFirst: main.DependsOn,
 		StopGrace: cmp.Or(main.StopGrace, provider.DefaultStopGrace), DrainTimeout: spec.DefaultDrainTimeout, HoldTimeout: spec.DefaultHoldTimeout,
 		Stateful: w.Kind == provider.KindStatefulSet,
 	}
@@ -85,7 +85,7 @@ func (w Workload) member(s provider.ServiceSpec) spec.Member {
 		Command: s.Args, Env: environment(s), Port: firstPort(s.Ports),
 		Readiness: readiness(s.HealthCheck, s.Ports), Liveness: liveness(s.Liveness),
 		Resources: spec.Resources{MemoryBytes: int64(s.Resources.MemoryMB) << 20, MilliCPU: int64(s.Resources.CPUMillis)},
-		Volumes:   w.volumes(s.Volumes), Publish: publish(s.Ports), Labels: s.Annotations,
+		Volumes:   w.volumes(s.Volumes), Publish: publish(s.Ports),
 		Process: spec.Process{
 			Entrypoint: s.Command, User: s.User, WorkingDir: s.WorkingDir, StopSignal: s.StopSignal, Init: s.Init,
 			ReadOnlyRoot: s.Security != nil && s.Security.ReadOnlyRootFS,

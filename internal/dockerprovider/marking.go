@@ -1,0 +1,69 @@
+package dockerprovider
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/berth-cloud/berth/id"
+	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/provider"
+)
+
+// marking is an engine on which the containers of one workload also get what
+// the planner does not know of: annotations of their service, and labels that
+// tell a process without records which release they are of and where they answer.
+type marking struct {
+	docker.Runtime
+	d        *Driver
+	workload id.ID
+}
+
+// Create implements docker.Runtime.
+func (m marking) Create(ctx context.Context, spec docker.ContainerSpec) (string, error) {
+	w, err := m.d.records.Known(ctx, m.workload)
+	if err != nil {
+		return "", err
+	}
+	rev := w.StandsFor(spec.Labels[docker.LabelRelease])
+	if rev == nil {
+		return m.Runtime.Create(ctx, spec)
+	}
+	i := slices.IndexFunc(rev.Services, func(s provider.ServiceSpec) bool { return s.Name == spec.Labels[docker.LabelMember] })
+	labels := map[string]string{}
+	if i >= 0 {
+		maps.Copy(labels, rev.Services[i].Annotations)
+	}
+	maps.Copy(labels, spec.Labels)
+	labels[docker.LabelDeployed] = rev.Release.String()
+	if i >= 0 && len(rev.Services[i].Ports) > 0 {
+		labels[docker.LabelPorts] = portList(rev.Services[i].Ports)
+	}
+	spec.Labels = labels
+	return m.Runtime.Create(ctx, spec)
+}
+
+// portList is ports as a label holds them.
+func portList(ports []provider.PortSpec) string {
+	words := make([]string, 0, len(ports))
+	for _, p := range ports {
+		words = append(words, fmt.Sprintf("%d/%s", p.Container, scheme(p)))
+	}
+	return strings.Join(words, " ")
+}
+
+// portsOf undoes portList, as far as a label can be read.
+func portsOf(label string) []provider.PortSpec {
+	var out []provider.PortSpec
+	for _, word := range strings.Fields(label) {
+		var p provider.PortSpec
+		number, protocol, _ := strings.Cut(word, "/")
+		if _, err := fmt.Sscanf(number, "%d", &p.Container); err == nil {
+			p.Protocol = protocol
+			out = append(out, p)
+		}
+	}
+	return out
+}
