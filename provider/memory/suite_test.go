@@ -8,6 +8,7 @@ import (
 
 	"github.com/berth-cloud/berth/provider"
 	"github.com/berth-cloud/berth/provider/memory"
+	"github.com/berth-cloud/berth/provider/memory/memorytest"
 	"github.com/berth-cloud/berth/provider/providertest"
 	"github.com/berth-cloud/berth/provider/statestoretest"
 )
@@ -22,7 +23,7 @@ func TestMemoryConformsStepByStep(t *testing.T) { conforms(t, memory.Stepped) }
 func conforms(t *testing.T, mode memory.Mode) {
 	for _, c := range providertest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { c.Run(t, newWorld(t, mode).fixture()) })
+			synctest.Test(t, func(t *testing.T) { c.Run(t, memorytest.New(t, mode).Fixture()) })
 		})
 	}
 }

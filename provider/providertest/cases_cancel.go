@@ -197,7 +197,10 @@ func goroutines(e *env) {
 		f.cancel()
 		e.ends(f, "the end of its context")
 	}
-	_ = e.cutOff(0, "Provision", func(ctx context.Context) error { _, err := e.Provider.Provision(ctx, e.request()); return err })
+	other := e.request()
+	e.know(other.InstanceID)
+	_ = e.cutOff(0, "Provision", func(ctx context.Context) error { _, err := e.Provider.Provision(ctx, other); return err })
+	e.forget(other.InstanceID)
 	e.forget(req.InstanceID)
 	var leak error
 	if !e.Wait(func() bool { leak = goleak.Find(before); return leak == nil || e.ctx.Err() != nil }) || leak != nil {

@@ -264,11 +264,8 @@ func labels(e *env) {
 	req.Labels = map[string]string{"team": "blue"}
 	req.Services[0].Annotations = map[string]string{"note": "of web"}
 	e.running(req)
-	all := e.Inspect(req.InstanceID)
-	if len(all) != 2 {
-		e.Errorf("the orchestrator runs %d containers, want 2", len(all))
-	}
-	for _, c := range all {
+	e.runs(req.InstanceID, 2)
+	for _, c := range e.Inspect(req.InstanceID) {
 		if c.Labels["team"] != "blue" {
 			e.Errorf("%s has the labels %v", c.Service, c.Labels)
 		}

@@ -52,6 +52,20 @@ func (e *env) sized(instance id.ID, want limit) {
 	}
 }
 
+// runs waits until the orchestrator runs so many containers of an instance: what
+// is not wanted may take a moment to end.
+func (e *env) runs(instance id.ID, want int) {
+	e.Helper()
+	if e.Inspect == nil {
+		return
+	}
+	var got int
+	ok := e.Wait(func() bool { e.step(); got = len(e.Inspect(instance)); return got == want || e.ctx.Err() != nil })
+	if !ok || e.ctx.Err() != nil {
+		e.Errorf("the orchestrator runs %d containers, want %d", got, want)
+	}
+}
+
 func zeroKeeps(e *env) {
 	svc := times(e.web("web", provider.RoleMain, port), 2)
 	svc.Resources.CPUMillis, svc.Resources.MemoryMB = 500, 96
@@ -85,11 +99,7 @@ func scaleReplicas(e *env) {
 				e.Errorf("with %d replicas the endpoint %s does not answer: %v", n, ep.URL, err)
 			}
 		}
-		if e.Inspect != nil {
-			if got := len(e.Inspect(req.InstanceID)); got != 2*n {
-				e.Errorf("with %d replicas of two services the orchestrator runs %d containers", n, got)
-			}
-		}
+		e.runs(req.InstanceID, 2*n)
 	}
 }
 

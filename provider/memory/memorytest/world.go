@@ -1,4 +1,4 @@
-package memory_test
+package memorytest
 
 import (
 	"bytes"
@@ -20,72 +20,83 @@ import (
 	"github.com/berth-cloud/berth/secrets"
 )
 
-// world is a cluster with everything around it.
-type world struct {
-	cluster *memory.Cluster
-	store   *memory.Store
-	vault   secrets.Vault
+// World is a cluster with everything around it.
+type World struct {
+	Cluster *memory.Cluster
+	Store   *memory.Store
+	Vault   secrets.Vault
 	log     *safeBuffer
 	mode    memory.Mode
+
+	// Wrap, when set, changes every Provider that the Fixture gives out.
+	Wrap func(*memory.Provider) provider.Provider
 }
 
-const tenant = "acme"
+// Tenant owns what is made in a World.
+const Tenant = "acme"
 
-// newWorld must be made and used within one synctest bubble.
-func newWorld(t testing.TB, mode memory.Mode) *world {
-	w := &world{cluster: memory.NewCluster(nil), store: memory.NewStore(), vault: secrets.NewMemory(), log: &safeBuffer{}, mode: mode}
-	t.Cleanup(w.cluster.Close)
+// New makes a World that ends with the test. In a bubble of testing/synctest it
+// is to be made and used within it; then no wait takes real time.
+func New(t testing.TB, mode memory.Mode) *World {
+	w := &World{Cluster: memory.NewCluster(nil), Store: memory.NewStore(), Vault: secrets.NewMemory(), log: &safeBuffer{}, mode: mode}
+	t.Cleanup(w.Cluster.Close)
 	for _, version := range []string{"1", "2"} {
-		w.cluster.AddImage("program:"+version, memory.Image{
+		w.Cluster.AddImage("program:"+version, memory.Image{
 			Env: map[string]string{"VERSION": version}, Entrypoint: []string{"/program"}, Command: []string{"listen:8080", "wait"},
 			Programs: map[string]memory.Program{"/program": func(ctx context.Context, p *memory.Process) int { return script.Run(ctx, p) }},
 		})
 	}
-	w.cluster.AddImage("unknown:1", memory.Image{Missing: true})
+	w.Cluster.AddImage("unknown:1", memory.Image{Missing: true})
 	return w
 }
 
-func (w *world) provider() *memory.Provider {
-	return memory.New(memory.Options{
-		Cluster: w.cluster, Store: w.store, Vault: w.vault, Mode: w.mode, Log: slog.New(slog.NewJSONHandler(w.log, nil)),
+// Provider is a new process on what is there.
+func (w *World) Provider() provider.Provider {
+	p := memory.New(memory.Options{
+		Cluster: w.Cluster, Store: w.Store, Vault: w.Vault, Mode: w.mode, Log: slog.New(slog.NewJSONHandler(w.log, nil)),
 	})
+	if w.Wrap != nil {
+		return w.Wrap(p)
+	}
+	return p
 }
 
-func (w *world) fixture() providertest.Fixture {
+// Fixture is the World for the suite.
+func (w *World) Fixture() providertest.Fixture {
 	return providertest.Fixture{
-		Provider: w.provider(), Vault: w.vault, Tenant: tenant,
+		Provider: w.Provider(), Vault: w.Vault, Tenant: Tenant,
 		Images: providertest.Images{V1: "program:1", V2: "program:2", Unknown: "unknown:1"},
-		Wait:   waitVirtual,
+		Wait:   wait,
 		Dial: func(ctx context.Context, ep provider.Endpoint) (net.Conn, error) {
 			u, err := url.Parse(ep.URL)
 			if err != nil {
 				return nil, err
 			}
-			return w.cluster.Dial(ctx, u.Host)
+			return w.Cluster.Dial(ctx, u.Host)
 		},
 		Restart: func(keep bool) provider.Provider {
 			if !keep {
-				w.store = memory.NewStore()
+				w.Store = memory.NewStore()
 			}
-			return w.provider()
+			return w.Provider()
 		},
 		Leftovers: w.leftovers,
 		Inspect: func(instance id.ID) []providertest.Container {
 			var out []providertest.Container
-			for _, c := range w.cluster.Inspect(instance) {
+			for _, c := range w.Cluster.Inspect(instance) {
 				out = append(out, providertest.Container{Service: c.Service, Replica: c.Replica, CPUMillis: c.CPUMillis, MemoryMB: c.MemoryMB, Labels: c.Labels})
 			}
 			return out
 		},
 		Places: w.places,
 		Fault: func(f providertest.Fault) func() bool {
-			return w.cluster.Script(memory.Fault{Call: f.Call, Kind: memory.FaultKind(f.Kind)})
+			return w.Cluster.Script(memory.Fault{Call: f.Call, Kind: memory.FaultKind(f.Kind)})
 		},
 	}
 }
 
-// waitVirtual polls on the time of the bubble.
-func waitVirtual(cond func() bool) bool {
+// wait polls, on virtual time in a bubble.
+func wait(cond func() bool) bool {
 	limit := time.Now().Add(2 * time.Minute)
 	for !cond() {
 		if time.Now().After(limit) {
@@ -96,15 +107,15 @@ func waitVirtual(cond func() bool) bool {
 	return true
 }
 
-func (w *world) leftovers(instance id.ID) []string {
-	out := w.cluster.Leftovers(instance)
-	keys, _ := w.store.List(context.Background(), "")
+func (w *World) leftovers(instance id.ID) []string {
+	out := w.Cluster.Leftovers(instance)
+	keys, _ := w.Store.List(context.Background(), "")
 	for _, key := range keys {
 		if strings.Contains(key, instance.String()) {
 			out = append(out, "record "+key)
 		}
 	}
-	kept, _ := w.vault.List(context.Background(), tenant)
+	kept, _ := w.Vault.List(context.Background(), Tenant)
 	for _, m := range kept {
 		if strings.Contains(m.Key, instance.String()) {
 			out = append(out, "secret "+m.Key)
@@ -113,11 +124,11 @@ func (w *world) leftovers(instance id.ID) []string {
 	return out
 }
 
-func (w *world) places(text string) []string {
+func (w *World) places(text string) []string {
 	var out []string
-	keys, _ := w.store.List(context.Background(), "")
+	keys, _ := w.Store.List(context.Background(), "")
 	for _, key := range keys {
-		record, err := w.store.Get(context.Background(), key)
+		record, err := w.Store.Get(context.Background(), key)
 		if err == nil && strings.Contains(string(record.Value), text) {
 			out = append(out, "record "+key)
 		}
@@ -125,7 +136,7 @@ func (w *world) places(text string) []string {
 		if err != nil {
 			continue
 		}
-		for _, c := range w.cluster.Inspect(instance) {
+		for _, c := range w.Cluster.Inspect(instance) {
 			if strings.Contains(fmt.Sprint(c.Labels), text) {
 				out = append(out, "labels of "+c.ID)
 			}
