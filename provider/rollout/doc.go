@@ -27,23 +27,27 @@
 //
 // # How a rollout moves
 //
-//	pending ──▶ running: apply ──▶ await ──▶ succeeded     the release is current
-//	   │                   │  ▲      │ │
-//	   │                   │  └──────┘ │                   the provider pursues another
-//	   │                   ▼           ▼
-//	   │          running: undo ──▶ undo_await ──▶ rolled_back   it failed
-//	   │                   │  ▲      │ │      └──▶ cancelled     somebody cancelled it
-//	   │                   │  └──────┘ │
-//	   │                   ▼           ▼
-//	   │                   └─────┬─────┘
-//	   │                         ▼
-//	   └──▶ cancelled, failed  failed                      neither release is as wanted
+//	pending ──▶ apply ──▶ await ──▶ succeeded              the release is current
+//	              │         │
+//	              ▼         ▼
+//	              undo ──▶ undo_await ──▶ rolled_back        it failed
+//	                              └─────▶ cancelled          somebody cancelled it
+//
+// The four in the middle are phases of running. These are all moves:
+//
+//	from         to
+//	pending      apply, cancelled, failed (nobody began in time)
+//	apply        await, undo, failed, cancelled
+//	await        apply (the provider pursues another), undo, succeeded, failed, cancelled
+//	undo         undo_await, failed, cancelled
+//	undo_await   undo (the provider pursues another), rolled_back, cancelled, failed
 //
 // From apply and await it goes straight to failed when there is nothing to return
 // to, when Policy.KeepFailed says so, or when the provider refused it before it
 // changed anything; and straight to cancelled when there is nothing to return to.
-// Deprovision cancels from anywhere. The four on the right are ends: nothing leaves
-// them, and their records do not change.
+// Deprovision cancels from anywhere. From undo and undo_await it goes to failed when
+// the way back failed too. Succeeded, failed, rolled_back and cancelled are ends:
+// nothing leaves them, and their records do not change.
 //
 // One rollout of a workload is open at a time; a request for another is a
 // BusyError. Cancel writes a desired state and no more. Whoever drives the rollout

@@ -1,4 +1,4 @@
-package rollout
+package rollout_test
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/provider"
+	"github.com/berth-cloud/berth/provider/memory"
+	"github.com/berth-cloud/berth/provider/rollout"
 )
 
 // A release that does not become ready is taken back; the one before serves on.
@@ -25,19 +27,23 @@ func ExampleManager() {
 	}
 	defer store.Close()
 
+	driver := memory.New(memory.Options{Store: store, Mode: memory.Stepped})
+	defer driver.Close()
+	driver.Cluster().AddImage("web:missing", memory.Image{Missing: true})
+
 	registry := provider.NewRegistry()
-	registry.Register("here", newFake()) // a driver, such as that of package docker
+	registry.Register("here", driver)
 	registry.SetDefault("here")
 
 	ctx := context.Background()
-	m := New(store, registry, Options{})
+	m := rollout.New(store, registry, rollout.Options{})
 	if _, err := m.Resume(ctx); err != nil {
 		fmt.Println(err)
 		return
 	}
 
 	shop := id.New(id.KindWorkload)
-	wait := With{Initiator: "ada", Wait: true}
+	wait := rollout.With{Initiator: "ada", Wait: true}
 	first, err := m.Provision(ctx, "", provider.ProvisionRequest{
 		InstanceID: shop, TenantID: "acme", Name: "shop", Services: []provider.ServiceSpec{{Name: "web", Image: "web:1"}},
 	}, wait)
@@ -47,7 +53,7 @@ func ExampleManager() {
 	}
 	fmt.Println("release", first.Release.Version, first.Rollout.State)
 
-	for _, image := range []string{"web:2", "web:broken"} {
+	for _, image := range []string{"web:2", "web:missing"} {
 		res, err := m.Deploy(ctx, provider.DeployRequest{
 			InstanceID: shop, ReleaseID: id.New(id.KindRelease), Services: []provider.ServiceDeploySpec{{Name: "web", Image: image}},
 		}, wait)

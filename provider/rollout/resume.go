@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/id"
+	"github.com/berth-cloud/berth/provider"
 )
 
 // Resumed is a rollout that Resume found open.
@@ -45,6 +46,9 @@ func (m *Manager) Resume(ctx context.Context) ([]Resumed, error) {
 
 func (m *Manager) resume(ctx context.Context, workload id.ID) (*Resumed, error) {
 	rec, _, err := m.load(ctx, workload)
+	if errors.Is(err, provider.ErrNotFound) {
+		return nil, nil // it was removed since it was listed
+	}
 	if err != nil || rec.Open.IsNil() && !rec.Removing {
 		return nil, err
 	}
