@@ -92,7 +92,7 @@ func (a *app) printSet(app string, set wire.Secret, newline, restart bool) {
 	case len(set.UsedBy) == 0:
 		a.printf("No service uses it. Name it in the app file, then apply that.\n")
 	case !restart:
-		a.printf("Used by %s, which runs with the value before until a restart or the next apply: `berth restart %s %s`.\n",
+		a.printf("Used by %s; new containers get it, with the next apply or by `berth restart %s %s`.\n",
 			strings.Join(set.UsedBy, ", "), app, strings.Join(set.UsedBy, " "))
 	}
 }
