@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/berth-cloud/berth/secrets"
 )
@@ -37,7 +38,7 @@ func TestRefsAreNames(t *testing.T) {
 		if ref != (secrets.Ref{Tenant: tc.tenant, Key: tc.key}) {
 			t.Errorf("%q, %q became %+v", tc.tenant, tc.key, ref)
 		}
-		if err != nil && (strings.ContainsAny(err.Error(), "\n\x00\x7f\xff") || len(err.Error()) > 400) {
+		if err != nil && (strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }) || len(err.Error()) > 400) {
 			t.Errorf("%q, %q: the error is not fit to print: %q", tc.tenant, tc.key, err)
 		}
 	}

@@ -89,9 +89,9 @@ func TestRecordInitialIsIdempotentAndChangesNothing(t *testing.T) {
 	}
 	calls := len(w.fake.calls)
 	for range 2 {
-		res, err := w.RecordInitial(w.ctx(), "", req, With{})
+		_, err := w.RecordInitial(w.ctx(), "", req, With{})
 		w.wantErr(err, provider.ErrProviderNotFound) // no default is set
-		res, err = w.RecordInitial(w.ctx(), "here", req, With{})
+		res, err := w.RecordInitial(w.ctx(), "here", req, With{})
 		if err != nil || res.Rollout.State != StateSucceeded || res.Release.Version != 1 || res.Release.ServedAt == nil {
 			t.Fatalf("%+v, %v", res, err)
 		}

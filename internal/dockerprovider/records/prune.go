@@ -58,6 +58,6 @@ func (w *Workload) names(release string) bool {
 }
 
 func (w *Workload) attemptNames(attempt int64, release string) bool {
-	var a *store.AttemptService = w.Attempt(attempt)
+	a := w.Attempt(attempt)
 	return a != nil && a.ReleaseID == release
 }

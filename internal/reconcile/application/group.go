@@ -109,17 +109,6 @@ func (g *Group) runs(r *store.Release) bool {
 	return true
 }
 
-// missing are the members of the release that do not stand.
-func (g *Group) missing(r *store.Release) []spec.Member {
-	var out []spec.Member
-	for _, s := range r.Spec.Members() {
-		if g.member(s.Name) == nil {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 // matches reports whether the group is made from exactly what the release says.
 func (g *Group) matches(r *store.Release) bool {
 	if r == nil || g.Key != ReleaseKey(r.Service, releaseContainer(r, 0)) || g.SpecHash != r.SpecHash {
