@@ -36,6 +36,13 @@ func (h *hub) leave(w *watcher) {
 	delete(h.watchers, w)
 }
 
+// watched reports whether anybody watches.
+func (h *hub) watched() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.watchers) > 0
+}
+
 // tell never blocks.
 func (h *hub) tell(workload id.ID) {
 	h.mu.Lock()

@@ -136,6 +136,12 @@ func (d *Driver) pass(ctx context.Context, w *records.Workload) (time.Duration, 
 	if err != nil || w == nil || w.Desired == nil || hopeless(w) {
 		return 0, reconcile.Condition{}, err
 	}
+	if !d.hub.watched() {
+		// No event tells that a container ended and was started by its engine.
+		if err := d.lookCloser(ctx, w.ID); err != nil {
+			return 0, reconcile.Condition{}, err
+		}
+	}
 	res, err := d.controller(ctx, w).Reconcile(ctx)
 	var condition reconcile.Condition
 	if len(res.Conditions) > 0 {
@@ -155,6 +161,16 @@ func (d *Driver) pass(ctx context.Context, w *records.Workload) (time.Duration, 
 	d.leaving.note(w.ID, w.Active, d.now())
 	_, next := d.leaving.view(w.ID, d.now())
 	return sooner(requeue, next), condition, nil
+}
+
+// lookCloser makes the next look at a workload inspect every container: a
+// listing does not show that one was started again in between.
+func (d *Driver) lookCloser(ctx context.Context, workload id.ID) error {
+	list, err := d.containers(ctx, workload)
+	for _, c := range list {
+		d.memory.Touch(c.Labels[docker.LabelService], c.ID)
+	}
+	return err
 }
 
 // sooner is the shorter of two waits, of which zero is none.

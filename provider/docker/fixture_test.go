@@ -170,6 +170,8 @@ func (b *bench) inspect(instance id.ID) []providertest.Container {
 	if err != nil {
 		b.t.Error(err)
 	}
+	// The newest first: what traffic has just left runs on for a moment.
+	slices.SortStableFunc(list, func(a, b engineapi.ContainerState) int { return b.Created.Compare(a.Created) })
 	var out []providertest.Container
 	for i := range list {
 		c, err := b.client.Inspect(ctx, list[i].ID)

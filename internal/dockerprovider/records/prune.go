@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/berth-cloud/berth/id"
-	"github.com/berth-cloud/berth/internal/store"
 )
 
 // prune drops what is beyond the bounds: revisions that are old and not in use,
