@@ -108,17 +108,14 @@ func TestCommandsInTheDocumentationExist(t *testing.T) {
 				continue
 			}
 			found++
-			help, known := helps[name]
-			if !known {
-				var out bytes.Buffer
-				env := cli.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard}
-				code := cli.Run(t.Context(), []string{name, "--help"}, env)
-				help = out.String()
-				// Help on a command that is not known is help on all of them.
-				if code != 0 || !strings.Contains(help, "berth "+name) {
-					t.Errorf("%s: `%s`: there is no command %s", file, line, name)
-				}
-				helps[name] = help
+			help := helpOn(t, helps, name)
+			if strings.Contains(help, "berth "+name+" [command]") && len(words) > 2 && !strings.HasPrefix(words[2], "-") {
+				name += " " + words[2]
+				help = helpOn(t, helps, name)
+			}
+			// Help on a command that is not known is help on those that are.
+			if !strings.Contains(help, "berth "+name) {
+				t.Errorf("%s: `%s`: there is no command %s", file, line, name)
 			}
 			for _, w := range words[2:] {
 				if f := flagWord.FindString(w); f != "" && !regexp.MustCompile(`(^|[\s,])`+regexp.QuoteMeta(f)+`[\s,=]`).MatchString(help) {
@@ -130,6 +127,21 @@ func TestCommandsInTheDocumentationExist(t *testing.T) {
 	if found == 0 {
 		t.Error("no command was found in any page")
 	}
+}
+
+// helpOn is what a command says about itself, kept for the next time.
+func helpOn(t *testing.T, kept map[string]string, name string) string {
+	t.Helper()
+	help, known := kept[name]
+	if !known {
+		var out bytes.Buffer
+		env := cli.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard}
+		if cli.Run(t.Context(), append(strings.Fields(name), "--help"), env) == 0 {
+			help = out.String()
+		}
+		kept[name] = help
+	}
+	return help
 }
 
 // TestDaemonFlagsInTheDocumentationExist reads the flags that the daemons'
