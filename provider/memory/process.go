@@ -43,6 +43,12 @@ func (p *Process) Stdout() io.Writer { return p.stdout }
 // Stderr is the other stream of it.
 func (p *Process) Stderr() io.Writer { return p.stderr }
 
+// Label reads a label of the container.
+func (p *Process) Label(key string) (string, bool) {
+	value, ok := p.container.labels[key]
+	return value, ok
+}
+
 // Hostname is the id of the container.
 func (p *Process) Hostname() string { return p.container.id }
 

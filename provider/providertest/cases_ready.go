@@ -134,7 +134,7 @@ func (e *env) late(check *provider.HealthCheckSpec, args []string) {
 }
 
 func healthHTTP(e *env) {
-	e.late(health(port), serving(port, "sleep:2s"))
+	e.late(health(port), []string{"unhealthy", "listen:" + digits(port), "sleep:2s", "healthy", "wait"})
 }
 
 func healthTCP(e *env) {
@@ -146,7 +146,7 @@ func healthTCP(e *env) {
 
 func healthExec(e *env) {
 	check := &provider.HealthCheckSpec{Exec: []string{e.Images.Program, "read:/tmp/good"}, Interval: 100 * time.Millisecond, Timeout: time.Second}
-	e.late(check, serving(port, "sleep:2s", "write:/tmp/good:yes"))
+	e.late(check, []string{"listen:" + digits(port), "sleep:2s", "write:/tmp/good:yes", "wait"})
 }
 
 func expectedStatus(e *env) {
@@ -217,6 +217,9 @@ func crashLoop(e *env) {
 	})
 	if st.State != provider.StateRunning {
 		e.Errorf("a service that came back is %s", describe(st))
+	}
+	if s := st.Services["web"]; s.Restarts != st.Restarts || s.Replicas[0].Restarts != st.Restarts {
+		e.Errorf("the restarts are %d of the instance and %+v of its service", st.Restarts, s)
 	}
 }
 

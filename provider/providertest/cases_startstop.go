@@ -170,7 +170,7 @@ func stopStatus(e *env) {
 // one that does not.
 func stopGrace(e *env) {
 	polite := mounted(e.web("web", provider.RoleMain, port), false)
-	polite.Args = append(serving(port), "write:/data/end:polite")
+	polite.Args = append(serving(port), "sleep:300ms", "write:/data/end:polite")
 	stubborn := e.web("side", provider.RoleSidecar, port+1)
 	stubborn.Args = []string{"ignore", "listen:" + digits(port+1), "sleep:1h"}
 	stubborn.StopGrace = time.Second

@@ -40,14 +40,36 @@ const Tenant = "acme"
 func New(t testing.TB, mode memory.Mode) *World {
 	w := &World{Cluster: memory.NewCluster(nil), Store: memory.NewStore(), Vault: secrets.NewMemory(), log: &safeBuffer{}, mode: mode}
 	t.Cleanup(w.Cluster.Close)
+	w.Dial(func(ctx context.Context, p *memory.Process, address string) (net.Conn, error) {
+		return p.Dial(ctx, address)
+	})
+	w.Cluster.AddImage("unknown:1", memory.Image{Missing: true})
+	return w
+}
+
+// Dial makes the programs of the images connect by another way. Containers that are
+// made before keep theirs.
+func (w *World) Dial(dial func(ctx context.Context, p *memory.Process, address string) (net.Conn, error)) {
+	program := func(ctx context.Context, p *memory.Process) int { return script.Run(ctx, process{p, dial}) }
 	for _, version := range []string{"1", "2"} {
 		w.Cluster.AddImage("program:"+version, memory.Image{
 			Env: map[string]string{"VERSION": version}, Entrypoint: []string{"/program"}, Command: []string{"listen:8080", "wait"},
-			Programs: map[string]memory.Program{"/program": func(ctx context.Context, p *memory.Process) int { return script.Run(ctx, p) }},
+			Programs: map[string]memory.Program{"/program": program},
 		})
 	}
-	w.Cluster.AddImage("unknown:1", memory.Image{Missing: true})
-	return w
+}
+
+// process is a memory.Process that connects as it is told.
+type process struct {
+	*memory.Process
+	dial func(ctx context.Context, p *memory.Process, address string) (net.Conn, error)
+}
+
+var _ script.Host = process{}
+
+// Dial implements script.Host.
+func (p process) Dial(ctx context.Context, address string) (net.Conn, error) {
+	return p.dial(ctx, p.Process, address)
 }
 
 // Provider is a new process on what is there.

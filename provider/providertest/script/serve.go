@@ -54,8 +54,8 @@ func (r *runner) health(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (r *runner) do(w http.ResponseWriter, req *http.Request) {
+	var said bytes.Buffer
 	for _, step := range req.URL.Query()["step"] {
-		var said bytes.Buffer
 		to := output{&said, &said}
 		if printing(step) {
 			to = output{r.Stdout(), r.Stderr()}
@@ -64,8 +64,8 @@ func (r *runner) do(w http.ResponseWriter, req *http.Request) {
 			http.Error(w, step+": "+err.Error(), http.StatusInternalServerError)
 			return
 		}
-		_, _ = w.Write(said.Bytes())
 	}
+	_, _ = w.Write(said.Bytes())
 }
 
 // printing reports whether a step of a request shall print to the container's
