@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/internal/docker"
@@ -117,7 +116,7 @@ func (r *remains) note(labels map[string]string) {
 }
 
 func (d *Driver) removeContainers(ctx context.Context, r remains, w *records.Workload) error {
-	if err := d.stopAll(ctx, r.containers, graceOf(w)); err != nil {
+	if err := d.stopAll(ctx, r.containers, w); err != nil {
 		return err
 	}
 	return together(len(r.containers), func(i int) error {
@@ -128,14 +127,6 @@ func (d *Driver) removeContainers(ctx context.Context, r remains, w *records.Wor
 		d.rt.forget(c.Name)
 		return nil
 	})
-}
-
-// graceOf is how long a workload's containers may take to end.
-func graceOf(w *records.Workload) time.Duration {
-	if w == nil || w.Desired == nil {
-		return provider.DefaultStopGrace
-	}
-	return cmp.Or(w.Desired.Spec.StopGrace, provider.DefaultStopGrace)
 }
 
 // leave takes the workload out of its network, which goes with the last one, and

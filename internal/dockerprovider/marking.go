@@ -1,14 +1,18 @@
 package dockerprovider
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/dockerprovider/records"
+	"github.com/berth-cloud/berth/internal/dockerprovider/translate"
 	"github.com/berth-cloud/berth/provider"
 )
 
@@ -38,11 +42,45 @@ func (m marking) Create(ctx context.Context, spec docker.ContainerSpec) (string,
 	}
 	maps.Copy(labels, spec.Labels)
 	labels[docker.LabelDeployed] = rev.Release.String()
+	if i >= 0 && rev.Services[i].StopGrace > 0 {
+		labels[docker.LabelGrace] = rev.Services[i].StopGrace.String()
+	}
 	if i >= 0 && len(rev.Services[i].Ports) > 0 {
 		labels[docker.LabelPorts] = portList(rev.Services[i].Ports)
 	}
 	spec.Labels = labels
 	return m.Runtime.Create(ctx, spec)
+}
+
+// Stop implements docker.Runtime. Every member has a grace of its own, of which
+// the planner knows main's.
+func (m marking) Stop(ctx context.Context, container string, grace time.Duration) error {
+	if w, err := m.d.records.Known(ctx, m.workload); err == nil {
+		grace = graceOf(w, container, nil)
+	}
+	return m.Runtime.Stop(ctx, container, grace)
+}
+
+// graceOf is how long a container may take to end: what its service says now,
+// or what its label said when it was made.
+func graceOf(w *records.Workload, container string, labels map[string]string) time.Duration {
+	if w != nil && w.Revision(w.Goal) != nil {
+		services := w.Revision(w.Goal).Services
+		_, member, _ := strings.Cut(container, ".")
+		if member == "" {
+			main, _ := translate.Main(services)
+			return cmp.Or(main.StopGrace, provider.DefaultStopGrace)
+		}
+		for _, s := range services {
+			if s.Name == member {
+				return cmp.Or(s.StopGrace, provider.DefaultStopGrace)
+			}
+		}
+	}
+	if d, err := time.ParseDuration(labels[docker.LabelGrace]); err == nil && d > 0 {
+		return d
+	}
+	return provider.DefaultStopGrace
 }
 
 // portList is ports as a label holds them.

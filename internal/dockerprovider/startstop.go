@@ -154,7 +154,7 @@ func (d *Driver) stopUnrecorded(ctx context.Context, workload id.ID) error {
 	if err != nil {
 		return err
 	}
-	return failed("stop "+workload.String(), d.stopAll(ctx, list, provider.DefaultStopGrace))
+	return failed("stop "+workload.String(), d.stopAll(ctx, list, nil))
 }
 
 // startUnrecorded starts the containers of a workload without a record. Inits

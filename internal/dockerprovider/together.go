@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/dockerprovider/records"
 )
 
 // width bounds how many calls are made at once for one workload.
@@ -30,7 +30,7 @@ func together(n int, fn func(i int) error) error {
 
 // stopAll stops what runs, main containers first: what stands beside them serves
 // them.
-func (d *Driver) stopAll(ctx context.Context, list []docker.ContainerState, grace time.Duration) error {
+func (d *Driver) stopAll(ctx context.Context, list []docker.ContainerState, w *records.Workload) error {
 	for _, mains := range []bool{true, false} {
 		err := together(len(list), func(i int) error {
 			c := &list[i]
@@ -42,7 +42,7 @@ func (d *Driver) stopAll(ctx context.Context, list []docker.ContainerState, grac
 			if isMain(c) != mains {
 				return nil
 			}
-			if err := d.rt.Stop(ctx, c.ID, grace); err != nil && !docker.IsNotFound(err) {
+			if err := d.rt.Stop(ctx, c.ID, graceOf(w, c.Name, c.Labels)); err != nil && !docker.IsNotFound(err) {
 				return err
 			}
 			return nil

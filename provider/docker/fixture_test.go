@@ -64,7 +64,7 @@ type bench struct {
 func (l *lab) bench(t testing.TB) *bench {
 	n := l.pools.Add(1)
 	return &bench{
-		lab: l, t: t, owner: fmt.Sprintf("%s-%d", l.owner, n), pool: netip.MustParsePrefix(fmt.Sprintf("10.231.%d.0/21", n*8%256)),
+		lab: l, t: t, owner: fmt.Sprintf("%s-%d", l.owner, n), pool: netip.MustParsePrefix("10.231.0.0/16"),
 		state: memory.New(), vault: secrets.NewMemory(), log: &safeBuffer{},
 	}
 }

@@ -1,7 +1,6 @@
 package translate
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,12 +33,8 @@ func (r *refusals) err() error {
 // for what this driver cannot do.
 func (l Limits) Refuse(services []provider.ServiceSpec) error {
 	var r refusals
-	main, _ := Main(services)
 	for i, s := range services {
 		l.refuse(&r, fmt.Sprintf("services[%d]", i), s)
-		if s.StopGrace != 0 && s.EffectiveRole() == provider.RoleSidecar && s.StopGrace != cmp.Or(main.StopGrace, provider.DefaultStopGrace) {
-			r.add(fmt.Sprintf("services[%d].stop_grace", i), "the members of a group end within the grace of main")
-		}
 	}
 	return r.err()
 }
