@@ -130,8 +130,12 @@ func (e *env) until(instance id.ID, what string, cond func(*provider.InstanceSta
 			return true
 		}
 		e.step()
-		st, err = e.Provider.Status(e.ctx, instance)
-		return err == nil && st != nil && cond(st)
+		var now *provider.InstanceStatus
+		if now, err = e.Provider.Status(e.ctx, instance); err != nil || now == nil {
+			return false
+		}
+		st = now
+		return cond(st)
 	})
 	if !ok || e.ctx.Err() != nil {
 		e.Fatalf("the instance did not become %s: it is %s (status error %v, step error %v)", what, describe(st), err, e.lastStep)

@@ -34,6 +34,10 @@ type Fixture struct {
 	// port of its URL.
 	Dial func(ctx context.Context, endpoint provider.Endpoint) (net.Conn, error)
 
+	// Silent says that nothing answers at endpoints, as on a simulated
+	// orchestrator. Only Model does without answers.
+	Silent bool
+
 	// Parallel lets cases run at the same time, each on a fixture of its own.
 	Parallel bool
 

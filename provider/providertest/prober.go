@@ -17,6 +17,7 @@ type prober struct {
 	service  string
 	cancel   context.CancelFunc
 	done     chan struct{}
+	first    chan struct{} // closed when somebody has answered
 
 	// The rest belongs to the goroutine until done is closed.
 	asked    int
@@ -33,12 +34,27 @@ type prober struct {
 func (e *env) probe(instance id.ID, service string) *prober {
 	ctx, cancel := context.WithCancel(e.ctx)
 	p := &prober{
-		e: e, instance: instance, service: service, cancel: cancel, done: make(chan struct{}),
+		e: e, instance: instance, service: service, cancel: cancel, done: make(chan struct{}), first: make(chan struct{}),
 		versions: map[string]int{}, fewest: 1 << 30,
 	}
 	e.Cleanup(func() { cancel(); <-p.done })
 	go p.loop(ctx)
+	if !e.Wait(p.answered) {
+		e.Fatalf("%s does not answer", service)
+	}
 	return p
+}
+
+// answered reports whether somebody has answered, or the questions have ended.
+func (p *prober) answered() bool {
+	select {
+	case <-p.first:
+		return true
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
 }
 
 func (p *prober) loop(ctx context.Context) {
@@ -95,7 +111,9 @@ func (p *prober) once(ctx context.Context) {
 }
 
 func (p *prober) note(given int, seen map[string]bool) {
-	p.asked++
+	if p.asked++; p.asked == 1 {
+		close(p.first)
+	}
 	p.fewest = min(p.fewest, given)
 	for v := range seen {
 		p.versions[v]++

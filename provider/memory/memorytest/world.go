@@ -119,7 +119,7 @@ func (w *World) Fixture() providertest.Fixture {
 
 // wait polls, on virtual time in a bubble.
 func wait(cond func() bool) bool {
-	limit := time.Now().Add(2 * time.Minute)
+	limit := time.Now().Add(90 * time.Second)
 	for !cond() {
 		if time.Now().After(limit) {
 			return false

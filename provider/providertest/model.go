@@ -1,0 +1,321 @@
+package providertest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/berth-cloud/berth/id"
+	"github.com/berth-cloud/berth/provider"
+)
+
+// Model makes random operations with faults and crashes, and holds what Status
+// says against a model after each. In the end everything is deprovisioned and
+// nothing may be left. newFixture is called once for each check; the flags of
+// rapid say how many there are, and of how many operations.
+//
+// The fixture's programs need to know no more steps than "listen", "wait" and
+// "exit", and when it is Silent to answer nobody.
+func Model(t *testing.T, newFixture func(t testing.TB) Fixture) {
+	rapid.Check(unhurried{t}, func(r *rapid.T) {
+		fx := newFixture(scoped{t, r})
+		if !provider.HasCapability(fx.Provider, provider.CapProvision) || !provider.HasCapability(fx.Provider, provider.CapDeploy) {
+			t.Skip("the provider does not list provision and deploy")
+		}
+		m := &model{env: newEnv(r, r.Context(), fx)}
+		for range 2 {
+			m.instances = append(m.instances, &instance{id: id.New(id.KindWorkload), m: m})
+		}
+		r.Repeat(map[string]func(*rapid.T){
+			"provision":   m.act((*instance).provision),
+			"deploy":      m.act((*instance).deployGood),
+			"deploy bad":  m.act((*instance).deployBad),
+			"rollback":    m.act((*instance).rollback),
+			"scale":       m.act((*instance).scale),
+			"stop":        m.act((*instance).stop),
+			"start":       m.act((*instance).start),
+			"restart":     m.act((*instance).restart),
+			"deprovision": m.act((*instance).deprovision),
+			"new process": m.newProcess,
+			"":            m.check,
+		})
+	})
+}
+
+// unhurried hides the deadline of a test, which may not be asked for on virtual time.
+type unhurried struct{ testing.TB }
+
+// scoped is a test whose cleanups belong to one check.
+type scoped struct {
+	testing.TB
+	check *rapid.T
+}
+
+// Cleanup implements testing.TB.
+func (s scoped) Cleanup(f func()) { s.check.Cleanup(f) }
+
+// model is what shall be there.
+type model struct {
+	*env
+	instances []*instance
+}
+
+// instance is what shall be there of one.
+type instance struct {
+	id id.ID
+	m  *model
+
+	exists   bool
+	stopped  bool
+	replicas int
+	releases []modelRelease // that served, in the order in which they began to
+	failed   id.ID          // the release whose rollout failed last, nil when none did since
+}
+
+type modelRelease struct {
+	id    id.ID
+	value string // of the variable VALUE
+}
+
+func (i *instance) serving() modelRelease { return i.releases[len(i.releases)-1] }
+
+// act is an operation on one of the instances. An operation that makes no sense now
+// is skipped.
+func (m *model) act(op func(i *instance, r *rapid.T) (call func() error, after func())) func(*rapid.T) {
+	return func(r *rapid.T) {
+		i := rapid.SampledFrom(m.instances).Draw(r, "instance")
+		call, after := op(i, r)
+		if call == nil {
+			r.Skip("not now")
+		}
+		m.know(i.id)
+		m.disturbed(r, i, call)
+		after()
+	}
+}
+
+// disturbed makes a call, perhaps with a fault, and repeats it until it has done
+// what it shall.
+func (m *model) disturbed(r *rapid.T, i *instance, call func() error) {
+	struck := func() bool { return false }
+	kind := FaultKind(rapid.SampledFrom([]int{0, 0, int(FailBefore), int(FailAfter), int(CutBefore), int(CutAfter)}).Draw(r, "fault"))
+	cut := kind == CutBefore || kind == CutAfter
+	if m.Fault != nil && kind != 0 && (!cut || m.Restart != nil) {
+		if armed := m.Fault(Fault{Call: rapid.IntRange(1, 25).Draw(r, "call"), Kind: kind}); armed != nil {
+			struck = armed
+		}
+	}
+	err := call()
+	m.drive(i.id)
+	if hit := struck(); hit && cut {
+		m.Provider = m.Fixture.Restart(true)
+	} else if err != nil && !hit {
+		r.Fatalf("the call failed without a fault: %v", err)
+	} else if !hit {
+		return
+	}
+	for range 3 {
+		if err = call(); err == nil {
+			return
+		}
+	}
+	r.Fatalf("the call fails although it was repeated: %v", err)
+}
+
+// newProcess is a crash between two operations.
+func (m *model) newProcess(r *rapid.T) {
+	if m.Fixture.Restart == nil {
+		r.Skip("the fixture cannot restart the provider")
+	}
+	m.Provider = m.Fixture.Restart(true)
+}
+
+// check compares every instance with the model.
+func (m *model) check(r *rapid.T) {
+	for _, i := range m.instances {
+		if !i.exists {
+			m.checkGone(r, i)
+			continue
+		}
+		st := m.until(i.id, "as it shall be: "+i.describe(), i.matches)
+		if got, want := st.ReleaseID, i.serving().id; got != want {
+			r.Fatalf("release %s serves, not %s", got, want)
+		}
+		if !m.Silent && !i.stopped {
+			if got := m.do(i.id, "web", 0, "env:VALUE"); got != i.serving().value {
+				r.Fatalf("the release that serves has the value %s, not %s", got, i.serving().value)
+			}
+		}
+	}
+}
+
+func (m *model) checkGone(r *rapid.T, i *instance) {
+	if !m.gone(i.id) {
+		r.Fatalf("instance %s is known and shall not be", i.id)
+	}
+	if m.Leftovers == nil {
+		return
+	}
+	if left := m.Leftovers(i.id); len(left) > 0 {
+		r.Fatalf("of an instance that was deprovisioned there is still %q", left)
+	}
+}
+
+// matches reports whether a status is the one that the model expects.
+func (i *instance) matches(st *provider.InstanceStatus) bool {
+	target := i.serving().id
+	if !i.failed.IsNil() {
+		target = i.failed
+	}
+	if st.TargetReleaseID != target || st.ReleaseID != i.serving().id {
+		return false
+	}
+	switch {
+	case i.stopped:
+		return !st.Ready && !st.Available && (st.State == provider.StateStopped || !i.failed.IsNil())
+	case !i.failed.IsNil():
+		return st.State == provider.StateFailed && st.Reason == provider.ReasonRolloutFailed && !st.Ready && st.Available && i.counts(st)
+	}
+	return st.State == provider.StateRunning && st.Ready && st.Available && st.Reason == "" && i.counts(st)
+}
+
+func (i *instance) counts(st *provider.InstanceStatus) bool {
+	return len(refs(st, "web")) == i.replicas && len(refs(st, "side")) == i.replicas
+}
+
+func (i *instance) describe() string {
+	text := fmt.Sprintf("%d replicas of release %s", i.replicas, i.serving().id)
+	if i.stopped {
+		text += ", stopped"
+	}
+	if !i.failed.IsNil() {
+		text += ", release " + i.failed.String() + " having failed"
+	}
+	return text
+}
+
+func (i *instance) request(value string) provider.ProvisionRequest {
+	e := i.m.env
+	main := e.web("web", provider.RoleMain, port)
+	main.Env = map[string]string{"VALUE": value}
+	req := e.request(main, e.web("side", provider.RoleSidecar, port+1))
+	req.InstanceID = i.id
+	req.Rollout.ReadyTimeout = 20 * time.Second
+	return req
+}
+
+// provision begins an instance, or repeats the request that began it.
+func (i *instance) provision(r *rapid.T) (func() error, func()) {
+	if i.exists {
+		return nil, nil
+	}
+	req := i.request(value(r))
+	return func() error { _, err := i.m.Provider.Provision(i.m.ctx, req); return err }, func() {
+		i.exists, i.stopped, i.replicas, i.failed = true, false, 1, id.Nil
+		i.releases = []modelRelease{{req.InitialRelease(), req.Services[0].Env["VALUE"]}}
+	}
+}
+
+func value(r *rapid.T) string { return rapid.SampledFrom([]string{"a", "b", "c"}).Draw(r, "value") }
+
+// up reports whether an instance runs.
+func (i *instance) up() bool { return i.exists && !i.stopped }
+
+func (i *instance) deployGood(r *rapid.T) (func() error, func()) {
+	if !i.up() {
+		return nil, nil
+	}
+	v := value(r)
+	dep := provider.DeployRequest{InstanceID: i.id, ReleaseID: id.New(id.KindRelease), Services: []provider.ServiceDeploySpec{
+		i.m.change("web", rapid.SampledFrom([]string{i.m.Images.V1, i.m.Images.V2}).Draw(r, "image"), withEnv(map[string]string{"VALUE": v})),
+	}}
+	dep.Strategy = rapid.SampledFrom(i.strategies()).Draw(r, "strategy")
+	return i.deploying(dep), func() {
+		i.releases, i.failed = append(i.releases, modelRelease{dep.ReleaseID, v}), id.Nil
+	}
+}
+
+func (i *instance) strategies() []string {
+	out := []string{""}
+	for strategy, c := range map[string]provider.Capability{
+		provider.StrategyBlueGreen: provider.CapBlueGreen, provider.StrategyRolling: provider.CapRolling,
+	} {
+		if i.m.has(c) {
+			out = append(out, strategy)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (i *instance) deploying(dep provider.DeployRequest) func() error {
+	return func() error { _, err := i.m.Provider.Deploy(i.m.ctx, dep); return err }
+}
+
+func (i *instance) deployBad(r *rapid.T) (func() error, func()) {
+	if !i.up() {
+		return nil, nil
+	}
+	dep := provider.DeployRequest{InstanceID: i.id, ReleaseID: id.New(id.KindRelease), Services: []provider.ServiceDeploySpec{
+		i.m.change("web", i.m.Images.V2, withArgs("exit:7")),
+	}}
+	dep.Strategy = rapid.SampledFrom(i.strategies()).Draw(r, "strategy")
+	return i.deploying(dep), func() { i.failed = dep.ReleaseID }
+}
+
+func (i *instance) rollback(r *rapid.T) (func() error, func()) {
+	if !i.up() {
+		return nil, nil
+	}
+	to := rapid.SampledFrom(i.releases).Draw(r, "release")
+	return func() error { return i.m.Provider.Rollback(i.m.ctx, i.id, to.id) }, func() {
+		i.failed = id.Nil
+		if to != i.serving() {
+			i.releases = append(i.releases, to)
+		}
+	}
+}
+
+func (i *instance) scale(r *rapid.T) (func() error, func()) {
+	if !i.up() || !i.m.has(provider.CapScale) {
+		return nil, nil
+	}
+	n := rapid.IntRange(1, 3).Draw(r, "replicas")
+	return func() error { return i.m.Provider.Scale(i.m.ctx, i.id, provider.ResourceSpec{Replicas: n}) }, func() { i.replicas = n }
+}
+
+func (i *instance) stop(*rapid.T) (func() error, func()) {
+	if !i.exists {
+		return nil, nil
+	}
+	return func() error { return i.m.Provider.Stop(i.m.ctx, i.id) }, func() { i.stopped = true }
+}
+
+func (i *instance) start(*rapid.T) (func() error, func()) {
+	if !i.exists {
+		return nil, nil
+	}
+	return func() error { return i.m.Provider.Start(i.m.ctx, i.id) }, func() { i.stopped = false }
+}
+
+// restart may meet the one that its own repetition began.
+func (i *instance) restart(*rapid.T) (func() error, func()) {
+	if !i.exists {
+		return nil, nil
+	}
+	return func() error {
+		err := i.m.Provider.Restart(i.m.ctx, i.id)
+		if errors.Is(err, provider.ErrBusy) {
+			return nil
+		}
+		return err
+	}, func() { i.stopped = false }
+}
+
+func (i *instance) deprovision(*rapid.T) (func() error, func()) {
+	return func() error { return i.m.Provider.Deprovision(i.m.ctx, i.id) }, func() { i.exists = false }
+}
