@@ -87,27 +87,3 @@ func TestNoFileNamesAPlaceOnSomebodysMachine(t *testing.T) {
 		}
 	}
 }
-
-func TestTestsThatBehaviourTablesNameExist(t *testing.T) {
-	files := tree(t)
-	named := regexp.MustCompile(`\b(?:Test|Example|Fuzz)[A-Z]\w*`)
-	defined := regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w+)\(`)
-	known := map[string]bool{}
-	for path, content := range files {
-		if strings.HasSuffix(path, ".go") {
-			for _, m := range defined.FindAllSubmatch(content, -1) {
-				known[string(m[1])] = true
-			}
-		}
-	}
-	for path, content := range files {
-		if !strings.HasPrefix(path, "docs/behaviour/") {
-			continue
-		}
-		for _, name := range named.FindAllString(string(content), -1) {
-			if !known[name] {
-				t.Errorf("%s names the test %s, which does not exist", path, name)
-			}
-		}
-	}
-}

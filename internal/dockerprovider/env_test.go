@@ -40,7 +40,11 @@ func TestAnyTextIsTheValueOfAVariableOfAWorkload(t *testing.T) {
 			rt.Fatal(err)
 		}
 		r.settle(req.InstanceID)
-		for _, c := range r.containers(req.InstanceID) {
+		made := r.containers(req.InstanceID)
+		if len(made) != 1 {
+			rt.Fatalf("%d containers", len(made))
+		}
+		for _, c := range made {
 			if got := r.variables(c); !maps.Equal(got, req.Services[0].Env) {
 				rt.Errorf("the variables are %q, want %q", got, req.Services[0].Env)
 			}
