@@ -50,6 +50,8 @@ type Deps struct {
 	Engine Engine
 	// Secrets keeps values of the tenant [Tenant]; nil refuses requests for them.
 	Secrets secrets.Vault
+	// Workloads runs workloads on providers; nil refuses requests for them.
+	Workloads Workloads
 	// Doctor looks at the daemon and the machine, within the context's deadline.
 	Doctor func(ctx context.Context) []wire.Check
 	// Wake is told the full names of services whose desired state a request

@@ -46,10 +46,20 @@ func (s *Server) exec(ctx context.Context, in *execInput) (*huma.StreamResponse,
 	if err != nil {
 		return nil, s.asProblem(ctx, err)
 	}
+	return s.upgradeExec(ctx, func(ctx context.Context, x *execSession, start execwire.StartRequest) execwire.ExitReport {
+		return s.carryOutExec(ctx, x, target, start)
+	})
+}
+
+// execRun runs the command of a session and says how it ended.
+type execRun func(ctx context.Context, x *execSession, start execwire.StartRequest) execwire.ExitReport
+
+// upgradeExec answers with a WebSocket over which one command runs.
+func (s *Server) upgradeExec(ctx context.Context, run execRun) (*huma.StreamResponse, error) {
 	select {
 	case s.execs <- struct{}{}:
 	default:
-		return nil, busy("too many commands run in containers at once", "End some, or try again in a while.")
+		return nil, s.asProblem(ctx, busy("too many commands run in containers at once", "End some, or try again in a while."))
 	}
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		defer func() { <-s.execs }()
@@ -62,7 +72,7 @@ func (s *Server) exec(ctx context.Context, in *execInput) (*huma.StreamResponse,
 		conn.SetReadLimit(execwire.MaxMessage)
 		// The request's context says nothing about a connection that is no
 		// longer its own.
-		s.runExec(context.WithoutCancel(r.Context()), conn, target)
+		s.runExec(context.WithoutCancel(r.Context()), conn, run)
 	}}, nil
 }
 
@@ -72,8 +82,8 @@ func (s *Server) execTarget(ctx context.Context, in *execInput) (wire.Container,
 	if s.deps.Engine == nil {
 		return none, noEngine()
 	}
-	if !strings.EqualFold(in.Upgrade, "websocket") {
-		return none, invalidRequest("this route speaks WebSocket alone", "Use `berth exec`, or open a WebSocket of the subprotocol "+execwire.Subprotocol+".")
+	if err := wantsWebSocket(in.Upgrade, "berth exec"); err != nil {
+		return none, err
 	}
 	st, err := s.readApp(ctx, in.App)
 	if err != nil {
@@ -95,6 +105,14 @@ func (s *Server) execTarget(ctx context.Context, in *execInput) (wire.Container,
 		return none, err
 	}
 	return chooseContainer(svc, containers, in.Replica, member)
+}
+
+// wantsWebSocket refuses a caller that does not open a WebSocket.
+func wantsWebSocket(upgrade, command string) error {
+	if strings.EqualFold(upgrade, "websocket") {
+		return nil
+	}
+	return invalidRequest("this route speaks WebSocket alone", "Use `"+command+"`, or open a WebSocket of the subprotocol "+execwire.Subprotocol+".")
 }
 
 // chooseContainer finds a member of a replica of the release that serves: of the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -45,7 +46,7 @@ type execSession struct {
 
 // runExec speaks with a caller until the command has ended, the caller has left,
 // or the daemon ends.
-func (s *Server) runExec(ctx context.Context, conn *websocket.Conn, target wire.Container) {
+func (s *Server) runExec(ctx context.Context, conn *websocket.Conn, run execRun) {
 	// A read or write whose context ends takes the connection along. The command
 	// has one of its own, so that its end can still be told.
 	ctx, hangUp := context.WithCancel(ctx)
@@ -72,7 +73,7 @@ func (s *Server) runExec(ctx context.Context, conn *websocket.Conn, target wire.
 		case <-ctx.Done():
 		}
 	})
-	report := s.carryOutExec(command, x, target, start)
+	report := run(command, x, start)
 	if err := x.send(execwire.Exit, report); err == nil {
 		// Returns once the caller has closed its side, or after a few seconds.
 		_ = conn.Close(websocket.StatusNormalClosure, "")
@@ -86,19 +87,18 @@ func (s *Server) carryOutExec(ctx context.Context, x *execSession, target wire.C
 	peer, _ := PeerFrom(ctx)
 	log := s.log.With("app", target.App, "service", target.Service, "container", target.Name, "uid", peer.UID)
 	log.InfoContext(ctx, "exec begins", "tty", start.TTY)
-	if len(start.Command) == 0 || len(start.Command) > maxExecCommand || start.Command[0] == "" {
-		return execwire.ExitReport{Problem: invalidRequest(fmt.Sprintf("a command has 1 to %d words", maxExecCommand), "Say what to run.")}
+	if p := checkCommand(start.Command); p != nil {
+		return execwire.ExitReport{Problem: p}
 	}
 	spec := docker.ExecSpec{
 		Command: start.Command, TTY: start.TTY, Resize: x.resizes,
-		Stdout: &outputWriter{ctx: ctx, session: x, kind: execwire.Stdout},
-		Stderr: &outputWriter{ctx: ctx, session: x, kind: execwire.Stderr},
+		Stdout: x.printer(ctx, execwire.Stdout), Stderr: x.printer(ctx, execwire.Stderr),
 	}
 	if start.TTY && start.Width > 0 && start.Height > 0 {
 		x.resize(docker.TermSize{Width: start.Width, Height: start.Height})
 	}
 	if start.Stdin {
-		spec.Stdin = x.stdin.Reader(ctx, func(n int) { _ = x.write(execwire.CreditFrame(n)) })
+		spec.Stdin = x.input(ctx)
 	}
 	code, err := s.deps.Engine.Exec(ctx, target.ID, spec)
 	if err != nil {
@@ -107,6 +107,24 @@ func (s *Server) carryOutExec(ctx context.Context, x *execSession, target wire.C
 	}
 	log.InfoContext(ctx, "exec ended", "code", code)
 	return execwire.ExitReport{Code: code}
+}
+
+// checkCommand refuses what is no command.
+func checkCommand(words []string) *wire.Problem {
+	if len(words) == 0 || len(words) > maxExecCommand || words[0] == "" {
+		return invalidRequest(fmt.Sprintf("a command has 1 to %d words", maxExecCommand), "Say what to run.")
+	}
+	return nil
+}
+
+// input is what the caller sends to the command.
+func (x *execSession) input(ctx context.Context) io.Reader {
+	return x.stdin.Reader(ctx, func(n int) { _ = x.write(execwire.CreditFrame(n)) })
+}
+
+// printer sends an output of the command.
+func (x *execSession) printer(ctx context.Context, kind execwire.Kind) io.Writer {
+	return &outputWriter{ctx: ctx, session: x, kind: kind}
 }
 
 // execProblem words what kept a command from running. The engine's own text may

@@ -39,7 +39,9 @@ func (s *Server) followLogs(ctx context.Context, in *logsInput) (*huma.StreamRes
 		q.Since, q.Tail = in.Last.Add(1), 0
 	}
 	resp, err := s.stream(func(hctx huma.Context, out *eventStream) error {
-		return s.pumpLogs(hctx.Context(), q, out)
+		return s.pumpLogs(hctx.Context(), func(ctx context.Context, fn func(wire.LogEntry) error) error {
+			return s.deps.Logs.Logs(ctx, q, fn)
+		}, out)
 	})
 	if err != nil {
 		return nil, s.asProblem(ctx, err)
@@ -70,16 +72,20 @@ func (s *Server) checkLogTarget(ctx context.Context, in *logsInput) error {
 	return nil
 }
 
+// logReader calls fn for each line until the end of the logs, fn's error, or the
+// context's.
+type logReader func(ctx context.Context, fn func(wire.LogEntry) error) error
+
 // pumpLogs writes lines until the source ends. The source calls back from one
 // goroutine at a time, but a heartbeat must not wait for it: lines cross over
 // a short queue.
-func (s *Server) pumpLogs(ctx context.Context, q wire.LogQuery, out *eventStream) error {
+func (s *Server) pumpLogs(ctx context.Context, read logReader, out *eventStream) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lines := make(chan wire.LogEntry, 64)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- s.deps.Logs.Logs(ctx, q, func(e wire.LogEntry) error {
+		ended <- read(ctx, func(e wire.LogEntry) error {
 			select {
 			case lines <- e:
 				return nil

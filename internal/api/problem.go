@@ -92,15 +92,18 @@ func needsConfirmation(plan wire.Plan, allowInterrupt, allowRemove bool) *wire.P
 	return p
 }
 
-// invalidSpec turns the faults of a file into a problem document.
-func invalidSpec(err error) error {
+// invalidSpec turns the faults of an app file into a problem document.
+func invalidSpec(err error) error { return invalidFile("app", err) }
+
+// invalidFile turns the faults of a file of some kind into a problem document.
+func invalidFile(kind string, err error) error {
 	var faults *spec.Errors
 	if !errors.As(err, &faults) {
 		return err
 	}
 	n := len(faults.Problems) + faults.More
 	p := &wire.Problem{
-		Type: wire.ProblemInvalidSpec, Title: "The app file is not valid", Status: http.StatusUnprocessableEntity,
+		Type: wire.ProblemInvalidSpec, Title: "The " + kind + " file is not valid", Status: http.StatusUnprocessableEntity,
 		Detail: fmt.Sprintf("%s has %s", faults.File, count(n, "problem")),
 		Hint:   "Nothing was changed. Correct the file and apply it again.",
 	}
@@ -149,6 +152,9 @@ func domainTaken(detail string) *wire.Problem {
 func (s *Server) asProblem(ctx context.Context, err error) *wire.Problem {
 	var p *wire.Problem
 	if errors.As(err, &p) {
+		return p
+	}
+	if p := s.workloadProblem(ctx, err); p != nil {
 		return p
 	}
 	if docker.IsUnavailable(err) {
@@ -202,7 +208,7 @@ func unify(_ huma.Context, _ string, v any) (any, error) {
 	}
 	switch {
 	case m.Status == http.StatusRequestEntityTooLarge:
-		p.Type, p.Title, p.Hint = wire.ProblemTooLarge, "Request too large", "An app file has at most 1 MiB, and so has a secret."
+		p.Type, p.Title, p.Hint = wire.ProblemTooLarge, "Request too large", "An app file or a workload file has at most 1 MiB, and so has a secret."
 	case m.Status >= http.StatusInternalServerError:
 		p.Type, p.Title, p.Hint = wire.ProblemInternal, "Internal error", "The log of berthd says more."
 	}

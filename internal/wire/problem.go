@@ -23,6 +23,15 @@ const (
 	ProblemBusy              ProblemType = "urn:berth:problem:busy"
 	ProblemInternal          ProblemType = "urn:berth:problem:internal"
 
+	// ProblemRolloutOpen: another change of the workload is under way.
+	ProblemRolloutOpen ProblemType = "urn:berth:problem:rollout-open"
+	// ProblemShapeFixed: the file asks for what no release of a workload can change.
+	ProblemShapeFixed ProblemType = "urn:berth:problem:shape-fixed"
+	// ProblemNotSupported: the provider cannot do it.
+	ProblemNotSupported ProblemType = "urn:berth:problem:not-supported"
+	// ProblemNoRecord: the workload runs, and what it should be was lost.
+	ProblemNoRecord ProblemType = "urn:berth:problem:no-record"
+
 	// ProblemNotRunning: no container that a command could run in runs now.
 	ProblemNotRunning ProblemType = "urn:berth:problem:not-running"
 	// ProblemNoCommand: the container has no such program.

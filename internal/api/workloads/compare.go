@@ -1,0 +1,233 @@
+package workloads
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/berth-cloud/berth/internal/wire"
+	"github.com/berth-cloud/berth/provider"
+	"github.com/berth-cloud/berth/provider/rollout"
+	"github.com/berth-cloud/berth/secrets"
+)
+
+// pin fills in the newest version of every value that services name without one, so
+// that a release restores its values too and a new value is a change.
+func (s *Service) pin(ctx context.Context, services []provider.ServiceSpec) error {
+	newest := map[string]secrets.Version{}
+	asks := func(svc provider.ServiceSpec) bool {
+		return len(svc.Secrets) > 0 || slices.ContainsFunc(svc.ConfigFiles, func(f provider.ConfigFile) bool { return f.Key != "" })
+	}
+	if s.cfg.Vault == nil || !slices.ContainsFunc(services, asks) {
+		return nil
+	}
+	kept, err := s.cfg.Vault.List(ctx, s.cfg.Tenant)
+	if err != nil {
+		return fmt.Errorf("list secrets: %w", err)
+	}
+	for _, m := range kept {
+		newest[m.Key] = m.Version
+	}
+	for i := range services {
+		for j := range services[i].Secrets {
+			if ref := &services[i].Secrets[j]; ref.Version == 0 {
+				ref.Version = newest[ref.Key]
+			}
+		}
+		for j := range services[i].ConfigFiles {
+			if f := &services[i].ConfigFiles[j]; f.Key != "" && f.Version == 0 {
+				f.Version = newest[f.Key]
+			}
+		}
+	}
+	return nil
+}
+
+// wanted is what makes services what a file says, whatever they were: nothing is
+// kept.
+func (s *Service) wanted(r row, services []provider.ServiceSpec) []provider.ServiceDeploySpec {
+	main := r.Shape.main()
+	out := make([]provider.ServiceDeploySpec, len(services))
+	for i, svc := range services {
+		size := svc.Resources
+		if svc.Name == main {
+			size.Replicas = max(size.Replicas, 1)
+		}
+		out[i] = provider.SnapshotOf(svc).DeploySpec()
+		out[i].Resources = &size
+	}
+	return out
+}
+
+// deploys are the deploys that restore services.
+func deploys(services []provider.ServiceSnapshot) []provider.ServiceDeploySpec {
+	out := make([]provider.ServiceDeploySpec, len(services))
+	for i, svc := range services {
+		out[i] = svc.DeploySpec()
+	}
+	return out
+}
+
+// compare finds the services that differ from a release, and in which fields. scaled
+// means that the main service has another size than the release says.
+func (s *Service) compare(ctx context.Context, r row, release *rollout.Release, wanted []provider.ServiceDeploySpec, scaled bool) ([]provider.ServiceDeploySpec, []wire.WorkloadFieldChange, error) {
+	have := map[string]provider.ServiceSnapshot{}
+	for _, svc := range release.Services {
+		have[svc.Name] = svc
+	}
+	main := r.Shape.main()
+	var changed []provider.ServiceDeploySpec
+	var changes []wire.WorkloadFieldChange
+	for _, d := range wanted {
+		prior := have[d.Name]
+		known, err := s.sameFiles(ctx, prior.ConfigFiles, d.ConfigFiles)
+		if err != nil {
+			return nil, nil, err
+		}
+		seen := d
+		seen.ConfigFiles = known
+		fields := differing(prior, seen.Snapshot(&prior), d.Name == main, scaled && d.Resources != nil)
+		if len(fields) == 0 {
+			continue
+		}
+		changed = append(changed, d)
+		changes = append(changes, fields...)
+	}
+	return changed, changes, nil
+}
+
+// sameFiles puts the references of files that are there into the place of contents
+// that are the same.
+func (s *Service) sameFiles(ctx context.Context, have, want []provider.ConfigFile) ([]provider.ConfigFile, error) {
+	if want == nil {
+		return nil, nil
+	}
+	out := slices.Clone(want)
+	for i := range out {
+		f := &out[i]
+		if f.Content == "" {
+			continue
+		}
+		content := secrets.NewSecretString(f.Content)
+		f.Content, f.Key = "", "" // one that is another differs by having no key
+		at := slices.IndexFunc(have, func(o provider.ConfigFile) bool { return o.Name == f.Name && o.Key != "" })
+		if at < 0 || s.cfg.Vault == nil {
+			continue
+		}
+		held, _, err := s.cfg.Vault.Get(ctx, secrets.Ref{Tenant: s.cfg.Tenant, Key: have[at].Key}, have[at].Version)
+		switch {
+		case errors.Is(err, secrets.ErrNotFound):
+		case err != nil:
+			return nil, fmt.Errorf("read config file %s: %w", f.Name, err)
+		case held.Equal(content):
+			f.Key, f.Version = have[at].Key, have[at].Version
+		}
+	}
+	return out, nil
+}
+
+// words are the keys of a workload file for fields of the contract.
+var words = map[string]string{"health_check": "readiness"}
+
+// differing lists the fields in which two states of a service differ.
+func differing(a, b provider.ServiceSnapshot, main, scaled bool) []wire.WorkloadFieldChange {
+	a.Resources, b.Resources = size(a.Resources, main), size(b.Resources, main)
+	before, after := fields(a), fields(b)
+	names := maps.Clone(before)
+	maps.Copy(names, after)
+	var out []wire.WorkloadFieldChange
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		same := bytes.Equal(before[name], after[name])
+		if same && (name != "resources" || !main || !scaled) {
+			continue
+		}
+		change := wire.WorkloadFieldChange{Service: b.Name, Field: name}
+		switch name {
+		case "image":
+			change.Old, change.New = a.Image, b.Image
+		case "resources":
+			out = append(out, sizes(b.Name, *a.Resources, *b.Resources, scaled && main)...)
+			continue
+		}
+		if word := words[name]; word != "" {
+			change.Field = word
+		}
+		out = append(out, change)
+	}
+	return out
+}
+
+// size is a size with its defaults filled in.
+func size(r *provider.ResourceSpec, main bool) *provider.ResourceSpec {
+	var out provider.ResourceSpec
+	if r != nil {
+		out = *r
+	}
+	if out.Replicas = max(out.Replicas, 1); !main {
+		out.Replicas = 0 // it has no meaning there
+	}
+	return &out
+}
+
+// sizes lists how two sizes differ. After a scale the first is not what runs.
+func sizes(service string, a, b provider.ResourceSpec, scaled bool) []wire.WorkloadFieldChange {
+	var out []wire.WorkloadFieldChange
+	add := func(field, old, now string) {
+		if old != now {
+			out = append(out, wire.WorkloadFieldChange{Service: service, Field: field, Old: old, New: now})
+		}
+	}
+	mib := func(n int) string { return strconv.Itoa(n) + "Mi" }
+	if scaled {
+		a.Replicas, a.CPUMillis, a.MemoryMB = -1, -1, -1
+	}
+	text := func(n int, s string) string {
+		switch {
+		case n < 0:
+			return "as scaled"
+		case n == 0:
+			return "no limit"
+		}
+		return s
+	}
+	if b.Replicas > 0 {
+		add("replicas", text(a.Replicas, strconv.Itoa(a.Replicas)), strconv.Itoa(b.Replicas))
+	}
+	add("resources.cpu", text(a.CPUMillis, strconv.Itoa(a.CPUMillis)+"m"), text(b.CPUMillis, strconv.Itoa(b.CPUMillis)+"m"))
+	add("resources.memory", text(a.MemoryMB, mib(a.MemoryMB)), text(b.MemoryMB, mib(b.MemoryMB)))
+	add("resources.disk", text(a.DiskMB, mib(a.DiskMB)), text(b.DiskMB, mib(b.DiskMB)))
+	add("resources.gpu", a.GPU, b.GPU)
+	return out
+}
+
+// fields are the fields of a service by their names in JSON, without those that
+// say nothing.
+func fields(svc provider.ServiceSnapshot) map[string]json.RawMessage {
+	text, err := json.Marshal(svc)
+	out := map[string]json.RawMessage{}
+	if err != nil || json.Unmarshal(text, &out) != nil {
+		return out
+	}
+	delete(out, "name")
+	for name, value := range out {
+		switch string(value) {
+		case "null", "{}", "[]", `""`, "0", "false":
+			delete(out, name)
+		}
+	}
+	return out
+}
+
+// created are the changes of a workload that is new.
+func created(services []provider.ServiceSpec) []wire.WorkloadFieldChange {
+	var out []wire.WorkloadFieldChange
+	for _, svc := range services {
+		out = append(out, wire.WorkloadFieldChange{Service: svc.Name, Field: "image", New: svc.Image})
+	}
+	return out
+}
