@@ -38,7 +38,7 @@ func (d *Driver) Logs(ctx context.Context, workload id.ID, opts provider.LogOpti
 		return logstream.Origin{Service: service, Replica: replica}, service == name && (opts.Replica == nil || replica == *opts.Replica)
 	}
 	q := logstream.Query{
-		Labels: d.ownerLabels(workload), Since: opts.Since, Tail: opts.Tail, Follow: opts.Follow, Logger: d.logger,
+		Labels: d.ownerLabels(workload), Listed: in.containers, Since: opts.Since, Tail: opts.Tail, Follow: opts.Follow, Logger: d.logger,
 		Origin: func(_ string, labels map[string]string) (logstream.Origin, bool) {
 			replica, _ := strconv.Atoi(labels[docker.LabelReplica]) // 0 for a label that is none
 			return picks(labels[docker.LabelMember], replica)

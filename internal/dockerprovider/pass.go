@@ -138,9 +138,7 @@ func (d *Driver) pass(ctx context.Context, w *records.Workload) (time.Duration, 
 	}
 	if !d.hub.watched() {
 		// No event tells that a container ended and was started by its engine.
-		if err := d.lookCloser(ctx, w.ID); err != nil {
-			return 0, reconcile.Condition{}, err
-		}
+		d.lookCloser(w.ID)
 	}
 	res, err := d.controller(ctx, w).Reconcile(ctx)
 	var condition reconcile.Condition
@@ -164,14 +162,9 @@ func (d *Driver) pass(ctx context.Context, w *records.Workload) (time.Duration, 
 }
 
 // lookCloser makes the next look at a workload inspect every container: a
-// listing does not show that one was started again in between.
-func (d *Driver) lookCloser(ctx context.Context, workload id.ID) error {
-	list, err := d.containers(ctx, workload)
-	for _, c := range list {
-		d.memory.Touch(c.Labels[docker.LabelService], c.ID)
-	}
-	return err
-}
+// listing does not show that one was started again in between. What was never
+// looked at is inspected anyway.
+func (d *Driver) lookCloser(workload id.ID) { d.memory.TouchService(workload.String()) }
 
 // sooner is the shorter of two waits, of which zero is none.
 func sooner(a, b time.Duration) time.Duration {

@@ -21,9 +21,7 @@ func (d *Driver) Status(ctx context.Context, workload id.ID) (*provider.Instance
 	case w == nil || w.Deleting || w.Desired == nil:
 		return d.unrecordedStatus(ctx, workload, w)
 	}
-	if err := d.lookCloser(ctx, workload); err != nil {
-		return nil, err
-	}
+	d.lookCloser(workload)
 	world, plan, err := d.controller(ctx, w).Observe(ctx)
 	if err != nil {
 		return nil, failed("look at "+workload.String(), err)

@@ -20,6 +20,10 @@ type Runtime interface {
 type Query struct {
 	// Labels are those of the containers to read.
 	Labels map[string]string
+	// Listed are the containers with these labels, looked for just now; nil looks
+	// for them. A query that follows looks in any case, once it is told of those
+	// that start.
+	Listed []docker.ContainerState
 	// Kept are the kept logs of containers that are gone; nil is none.
 	Kept func(ctx context.Context) ([]store.KeptLog, error)
 	// Origin tells where the lines of a container come from; false leaves the

@@ -30,9 +30,12 @@ func (r *reading) run(ctx context.Context, fn func(line) error) error {
 
 // list is the containers that the query is about.
 func (r *reading) list(ctx context.Context) ([]docker.ContainerState, error) {
-	all, err := r.rt.List(ctx, r.q.Labels)
-	if err != nil {
-		return nil, fmt.Errorf("list containers: %w", err)
+	all := slices.Clone(r.q.Listed)
+	if all == nil || r.q.Follow {
+		var err error
+		if all, err = r.rt.List(ctx, r.q.Labels); err != nil {
+			return nil, fmt.Errorf("list containers: %w", err)
+		}
 	}
 	all = slices.DeleteFunc(all, func(c docker.ContainerState) bool {
 		_, ok := r.q.Origin(c.Name, c.Labels)

@@ -68,6 +68,17 @@ func (m *Memory) Touch(service, containerID string) {
 	}
 }
 
+// TouchService makes the next pass look closer at every container of a service.
+func (m *Memory) TouchService(service string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.services[service]; s != nil {
+		for _, rec := range s.records {
+			rec.markStale()
+		}
+	}
+}
+
 // TouchAll makes the next passes look closer at every container: events may
 // have been missed.
 func (m *Memory) TouchAll() {
