@@ -3,7 +3,6 @@ package dockerprovider
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
 )
@@ -30,22 +29,6 @@ func (c *counting) Start(ctx context.Context, container string) error {
 		c.starts[container]++
 	}
 	return err
-}
-
-// networkTime bounds the making of a network.
-const networkTime = time.Minute
-
-// CreateNetwork implements docker.Runtime. Once begun it is waited for, whatever
-// the caller does: an engine that goes on with a call that was given up, and is asked
-// again meanwhile, makes two networks of one name, and no container starts on
-// either.
-func (c *counting) CreateNetwork(ctx context.Context, spec docker.NetworkSpec) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), networkTime)
-	defer cancel()
-	return c.Runtime.CreateNetwork(lasting, spec)
 }
 
 // Remove implements docker.Runtime.

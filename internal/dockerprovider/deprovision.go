@@ -121,7 +121,13 @@ func (d *Driver) removeContainers(ctx context.Context, r remains, w *records.Wor
 	}
 	return together(len(r.containers), func(i int) error {
 		c := &r.containers[i]
-		if err := d.rt.Remove(ctx, c.ID); err != nil {
+		err := d.rt.Remove(ctx, c.ID)
+		if docker.IsConflict(err) { // it was just being started
+			if err = d.rt.Stop(ctx, c.ID, graceOf(w, c.Name, c.Labels)); err == nil {
+				err = d.rt.Remove(ctx, c.ID)
+			}
+		}
+		if err != nil {
 			return err
 		}
 		d.rt.forget(c.Name)

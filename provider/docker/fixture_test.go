@@ -170,14 +170,16 @@ func (b *bench) inspect(instance id.ID) []providertest.Container {
 	if err != nil {
 		b.t.Error(err)
 	}
-	// The newest first: what traffic has just left runs on for a moment.
-	slices.SortStableFunc(list, func(a, b engineapi.ContainerState) int { return b.Created.Compare(a.Created) })
-	var out []providertest.Container
+	var full []*engineapi.ContainerState
 	for i := range list {
-		c, err := b.client.Inspect(ctx, list[i].ID)
-		if err != nil || !c.Running() {
-			continue
+		if c, err := b.client.Inspect(ctx, list[i].ID); err == nil && c.Running() {
+			full = append(full, c)
 		}
+	}
+	// The newest first: what traffic has just left runs on for a moment.
+	slices.SortFunc(full, func(a, b *engineapi.ContainerState) int { return b.Created.Compare(a.Created) })
+	var out []providertest.Container
+	for _, c := range full {
 		replica, _ := strconv.Atoi(c.Labels[engineapi.LabelReplica])
 		out = append(out, providertest.Container{
 			Service: c.Labels[engineapi.LabelMember], Replica: replica, Labels: c.Labels,
