@@ -79,6 +79,7 @@ func (p *Provider) deploy(ctx context.Context, req provider.DeployRequest) error
 		}
 	}
 	rec.Releases = append(rec.Releases, next)
+	rec.prune()
 	rec.begin(next.ID, req.Strategy)
 	rec.Since = p.cluster.now()
 	if req.Rollout != nil {
@@ -89,6 +90,24 @@ func (p *Provider) deploy(ctx context.Context, req provider.DeployRequest) error
 	}
 	p.log.InfoContext(ctx, "release is wanted", "instance", req.InstanceID, "release", req.ReleaseID)
 	return p.keep(ctx, rec.Request.TenantID, contents)
+}
+
+// maxReleases is how many releases an instance remembers.
+const maxReleases = 20
+
+// prune forgets the oldest releases that nothing needs.
+func (r *record) prune() {
+	for len(r.Releases) > maxReleases {
+		base := r.Serving
+		if base.IsNil() {
+			base = r.Releases[0].ID
+		}
+		n := slices.IndexFunc(r.Releases, func(rel *release) bool { return rel.ID != base && rel.ID != r.Target })
+		gone := r.Releases[n].ID
+		r.Releases = slices.Delete(r.Releases, n, n+1)
+		r.Served = slices.DeleteFunc(r.Served, func(o id.ID) bool { return o == gone })
+		delete(r.Sizes, gone.String())
+	}
 }
 
 // begin makes a release the one that is asked for.

@@ -135,7 +135,7 @@ func provisionCrash(e *env) {
 	})
 }
 
-// drive lets an instance go on until it is ready, or the provider was cut.
+// drive lets an instance go on until it is at rest, or the provider was cut.
 func (e *env) drive(instance id.ID) {
 	e.Wait(func() bool {
 		if e.ctx.Err() != nil {
@@ -143,7 +143,8 @@ func (e *env) drive(instance id.ID) {
 		}
 		e.step()
 		st, err := e.Provider.Status(e.ctx, instance)
-		return err != nil || st.Ready && st.State == provider.StateRunning || st.State == provider.StateFailed
+		return err != nil || st.Ready && st.State == provider.StateRunning ||
+			st.State == provider.StateFailed || st.State == provider.StateStopped
 	})
 }
 

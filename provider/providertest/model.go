@@ -20,7 +20,7 @@ import (
 //
 // The fixture's programs need to know no more steps than "listen", "wait" and
 // "exit", and when it is Silent to answer nobody.
-func Model(t *testing.T, newFixture func(t testing.TB) Fixture) {
+func Model(t testing.TB, newFixture func(t testing.TB) Fixture) {
 	rapid.Check(unhurried{t}, func(r *rapid.T) {
 		fx := newFixture(scoped{t, r})
 		if !provider.HasCapability(fx.Provider, provider.CapProvision) || !provider.HasCapability(fx.Provider, provider.CapDeploy) {
@@ -31,15 +31,15 @@ func Model(t *testing.T, newFixture func(t testing.TB) Fixture) {
 			m.instances = append(m.instances, &instance{id: id.New(id.KindWorkload), m: m})
 		}
 		r.Repeat(map[string]func(*rapid.T){
-			"provision":   m.act((*instance).provision),
-			"deploy":      m.act((*instance).deployGood),
-			"deploy bad":  m.act((*instance).deployBad),
-			"rollback":    m.act((*instance).rollback),
-			"scale":       m.act((*instance).scale),
-			"stop":        m.act((*instance).stop),
-			"start":       m.act((*instance).start),
-			"restart":     m.act((*instance).restart),
-			"deprovision": m.act((*instance).deprovision),
+			"provision":   m.act((*instance).absent, (*instance).provision),
+			"deploy":      m.act((*instance).up, (*instance).deployGood),
+			"deploy bad":  m.act((*instance).up, (*instance).deployBad),
+			"rollback":    m.act((*instance).up, (*instance).rollback),
+			"scale":       m.act((*instance).scalable, (*instance).scale),
+			"stop":        m.act((*instance).there, (*instance).stop),
+			"start":       m.act((*instance).there, (*instance).start),
+			"restart":     m.act((*instance).there, (*instance).restart),
+			"deprovision": m.act((*instance).there, (*instance).deprovision),
 			"new process": m.newProcess,
 			"":            m.check,
 		})
@@ -83,15 +83,20 @@ type modelRelease struct {
 
 func (i *instance) serving() modelRelease { return i.releases[len(i.releases)-1] }
 
-// act is an operation on one of the instances. An operation that makes no sense now
-// is skipped.
-func (m *model) act(op func(i *instance, r *rapid.T) (call func() error, after func())) func(*rapid.T) {
+// act is an operation on one of the instances of which it makes sense now.
+func (m *model) act(sensible func(*instance) bool, op func(*instance, *rapid.T) (call func() error, after func())) func(*rapid.T) {
 	return func(r *rapid.T) {
-		i := rapid.SampledFrom(m.instances).Draw(r, "instance")
-		call, after := op(i, r)
-		if call == nil {
-			r.Skip("not now")
+		var among []*instance
+		for _, i := range m.instances {
+			if sensible(i) {
+				among = append(among, i)
+			}
 		}
+		if len(among) == 0 {
+			r.Skip("there is no such instance") // before a draw, so that another operation is tried
+		}
+		i := rapid.SampledFrom(among).Draw(r, "instance")
+		call, after := op(i, r)
 		m.know(i.id)
 		m.disturbed(r, i, call)
 		after()
@@ -208,11 +213,8 @@ func (i *instance) request(value string) provider.ProvisionRequest {
 	return req
 }
 
-// provision begins an instance, or repeats the request that began it.
+// provision begins an instance, perhaps anew.
 func (i *instance) provision(r *rapid.T) (func() error, func()) {
-	if i.exists {
-		return nil, nil
-	}
 	req := i.request(value(r))
 	return func() error { _, err := i.m.Provider.Provision(i.m.ctx, req); return err }, func() {
 		i.exists, i.stopped, i.replicas, i.failed = true, false, 1, id.Nil
@@ -222,13 +224,12 @@ func (i *instance) provision(r *rapid.T) (func() error, func()) {
 
 func value(r *rapid.T) string { return rapid.SampledFrom([]string{"a", "b", "c"}).Draw(r, "value") }
 
-// up reports whether an instance runs.
-func (i *instance) up() bool { return i.exists && !i.stopped }
+func (i *instance) absent() bool   { return !i.exists }
+func (i *instance) there() bool    { return i.exists }
+func (i *instance) up() bool       { return i.exists && !i.stopped }
+func (i *instance) scalable() bool { return i.up() && i.m.has(provider.CapScale) }
 
 func (i *instance) deployGood(r *rapid.T) (func() error, func()) {
-	if !i.up() {
-		return nil, nil
-	}
 	v := value(r)
 	dep := provider.DeployRequest{InstanceID: i.id, ReleaseID: id.New(id.KindRelease), Services: []provider.ServiceDeploySpec{
 		i.m.change("web", rapid.SampledFrom([]string{i.m.Images.V1, i.m.Images.V2}).Draw(r, "image"), withEnv(map[string]string{"VALUE": v})),
@@ -257,9 +258,6 @@ func (i *instance) deploying(dep provider.DeployRequest) func() error {
 }
 
 func (i *instance) deployBad(r *rapid.T) (func() error, func()) {
-	if !i.up() {
-		return nil, nil
-	}
 	dep := provider.DeployRequest{InstanceID: i.id, ReleaseID: id.New(id.KindRelease), Services: []provider.ServiceDeploySpec{
 		i.m.change("web", i.m.Images.V2, withArgs("exit:7")),
 	}}
@@ -267,11 +265,11 @@ func (i *instance) deployBad(r *rapid.T) (func() error, func()) {
 	return i.deploying(dep), func() { i.failed = dep.ReleaseID }
 }
 
+// kept is how many releases a provider remembers at least.
+const kept = 5
+
 func (i *instance) rollback(r *rapid.T) (func() error, func()) {
-	if !i.up() {
-		return nil, nil
-	}
-	to := rapid.SampledFrom(i.releases).Draw(r, "release")
+	to := rapid.SampledFrom(i.releases[max(0, len(i.releases)-kept):]).Draw(r, "release")
 	return func() error { return i.m.Provider.Rollback(i.m.ctx, i.id, to.id) }, func() {
 		i.failed = id.Nil
 		if to != i.serving() {
@@ -281,32 +279,20 @@ func (i *instance) rollback(r *rapid.T) (func() error, func()) {
 }
 
 func (i *instance) scale(r *rapid.T) (func() error, func()) {
-	if !i.up() || !i.m.has(provider.CapScale) {
-		return nil, nil
-	}
 	n := rapid.IntRange(1, 3).Draw(r, "replicas")
 	return func() error { return i.m.Provider.Scale(i.m.ctx, i.id, provider.ResourceSpec{Replicas: n}) }, func() { i.replicas = n }
 }
 
 func (i *instance) stop(*rapid.T) (func() error, func()) {
-	if !i.exists {
-		return nil, nil
-	}
 	return func() error { return i.m.Provider.Stop(i.m.ctx, i.id) }, func() { i.stopped = true }
 }
 
 func (i *instance) start(*rapid.T) (func() error, func()) {
-	if !i.exists {
-		return nil, nil
-	}
 	return func() error { return i.m.Provider.Start(i.m.ctx, i.id) }, func() { i.stopped = false }
 }
 
 // restart may meet the one that its own repetition began.
 func (i *instance) restart(*rapid.T) (func() error, func()) {
-	if !i.exists {
-		return nil, nil
-	}
 	return func() error {
 		err := i.m.Provider.Restart(i.m.ctx, i.id)
 		if errors.Is(err, provider.ErrBusy) {
