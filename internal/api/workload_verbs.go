@@ -12,7 +12,7 @@ import (
 
 type (
 	workloadScaleInput struct {
-		workloadInput
+		Name string `path:"name" maxLength:"128" doc:"Name of the workload."`
 		Body wire.WorkloadScaleRequest
 	}
 	workloadAcceptedOutput struct {

@@ -55,11 +55,11 @@ type (
 	}
 	workloadApplyInput  struct{ Body wire.WorkloadApplyRequest }
 	workloadDeployInput struct {
-		workloadInput
+		Name string `path:"name" maxLength:"128" doc:"Name of the workload."`
 		Body wire.WorkloadDeployRequest
 	}
 	workloadRollbackInput struct {
-		workloadInput
+		Name string `path:"name" maxLength:"128" doc:"Name of the workload."`
 		Body wire.WorkloadRollbackRequest
 	}
 	workloadChangeOutput struct {

@@ -62,12 +62,16 @@ The command waits for the outcome. Ctrl-C leaves the deploy going on.`,
 }
 
 // readSource reads the app file.
-func (a *app) readSource(file string) (string, error) {
+func (a *app) readSource(file string) (string, error) { return a.readFile(file, "app.yaml") }
+
+// readFile reads a file that an apply is made from; usual is what it is mostly
+// called.
+func (a *app) readFile(file, usual string) (string, error) {
 	in := a.env.Stdin
 	if file != "-" {
 		f, err := os.Open(file)
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", usage(fmt.Sprintf("there is no file %s", file), "Go where your app.yaml is, or name the file with -f.")
+			return "", usage(fmt.Sprintf("there is no file %s", file), fmt.Sprintf("Go where your %s is, or name the file with -f.", usual))
 		}
 		if err != nil {
 			return "", usage(fmt.Sprintf("cannot open %s: %v", file, err), "Name a file that can be read with -f.")

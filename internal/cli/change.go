@@ -112,15 +112,19 @@ func (a *app) endUnchanged(ctx context.Context, c *client.Client, result wire.Ch
 // confirm asks whether a plan that interrupts or removes something shall be
 // carried out, if somebody is there to answer.
 func (a *app) confirm(plan wire.Plan) error {
-	what := consequences(plan)
-	if !a.env.StdinTTY || !a.env.StdoutTTY || a.json() {
-		if a.json() {
-			if err := a.printJSON(wire.ChangeResult{Plan: plan}); err != nil {
-				return err
-			}
+	if a.json() {
+		if err := a.printJSON(wire.ChangeResult{Plan: plan}); err != nil {
+			return err
 		}
-		return &failure{code: exitConfirm, what: "not confirmed: " + what,
-			hint: "Nothing was changed. Look at the plan, then run it again with --yes."}
+	}
+	return a.agree(consequences(plan), "Nothing was changed. Look at the plan, then run it again with --yes.")
+}
+
+// agree asks whether somebody wants what a command has as its consequence, such as
+// "interrupts web". hint is for those who cannot be asked.
+func (a *app) agree(what, hint string) error {
+	if !a.env.StdinTTY || !a.env.StdoutTTY || a.json() {
+		return &failure{code: exitConfirm, what: "not confirmed: " + what, hint: hint}
 	}
 	a.printf("%s Go on? [y/N] ", a.out.yellow("This "+what+"."))
 	answer, _ := bufio.NewReader(a.env.Stdin).ReadString('\n')

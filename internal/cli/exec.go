@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -62,11 +63,12 @@ does not heed the end of its input and output goes on in the container.`,
 func beforeDash(cmd *cobra.Command, args []string) error {
 	switch at := cmd.ArgsLenAtDash(); {
 	case at < 0:
-		return errors.New("the command stands behind --, as in berth exec shop web -- ls /")
+		return fmt.Errorf("the command stands behind --, as in %s shop web -- ls /", cmd.CommandPath())
 	case at == 0 || at > 2:
-		return errors.New("berth exec needs APP SERVICE before the --")
+		names, _, _ := strings.Cut(strings.TrimPrefix(cmd.Use, "exec "), " --")
+		return fmt.Errorf("%s needs %s before the --", cmd.CommandPath(), names)
 	case len(args) == at:
-		return errors.New("berth exec needs a command behind the --")
+		return fmt.Errorf("%s needs a command behind the --", cmd.CommandPath())
 	}
 	return nil
 }

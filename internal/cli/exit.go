@@ -29,15 +29,15 @@ const exitCodesHelp = `Every command ends with one of these codes:
   2    the command line, the app file or the request is not valid; nothing changed
   3    the change interrupts or removes something and was not confirmed;
        nothing changed
-  4    there is no such app, service, release or attempt
+  4    there is no such app, service, release, attempt, workload or provider
   5    the daemon does not answer
-  6    somebody else changed the app meanwhile, or a name or domain is taken;
-       nothing changed
+  6    somebody else changed the app meanwhile, a name or domain is taken, or a
+       rollout of the workload is under way; nothing changed
   7    the caller may not do that
   130  interrupted with Ctrl-C; a deploy that was under way goes on
 
-"berth exec" passes the exit code of its command on. What goes wrong on our side has
-codes of its own there:
+"berth exec" and "berth workload exec" pass the exit code of the command on.
+What goes wrong on our side has codes of its own there:
 
   125  the command did not run: whatever the reason, the command line included
   126  the program is in the container and cannot be run
@@ -82,13 +82,13 @@ func exitCode(err error) int {
 
 func problemCode(t wire.ProblemType) int {
 	switch t {
-	case wire.ProblemInvalidSpec, wire.ProblemInvalidRequest, wire.ProblemTooLarge, wire.ProblemMethod:
+	case wire.ProblemInvalidSpec, wire.ProblemInvalidRequest, wire.ProblemTooLarge, wire.ProblemMethod, wire.ProblemNotSupported:
 		return exitUsage
 	case wire.ProblemNeedsConfirmation:
 		return exitConfirm
 	case wire.ProblemNotFound:
 		return exitNotFound
-	case wire.ProblemConflict, wire.ProblemNameTaken, wire.ProblemDomainTaken:
+	case wire.ProblemConflict, wire.ProblemNameTaken, wire.ProblemDomainTaken, wire.ProblemRolloutOpen, wire.ProblemShapeFixed, wire.ProblemNoRecord:
 		return exitConflict
 	case wire.ProblemForbidden:
 		return exitForbidden

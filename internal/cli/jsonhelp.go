@@ -16,5 +16,14 @@ GET /openapi.json on the daemon's socket:
   secret list               SecretList
   exec                      what the command prints; an error as everywhere
   logs                      LogEntry, one a line
+  workload apply, deploy,   WorkloadChange, with the rollout in its last state
+  rollback
+  workload scale, start,    the WorkloadStatus that it came to
+  stop, restart
+  workload delete           WorkloadAccepted
+  workload cancel           WorkloadRollout
+  workload list, status     WorkloadList, WorkloadStatus
+  workload releases         WorkloadReleaseList, with --rollouts WorkloadRolloutList
+  workload providers        ProviderList
   doctor                    Doctor
   version                   an object of client and daemon (Version)`

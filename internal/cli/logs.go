@@ -49,13 +49,18 @@ With -o json each line is one JSON object.`,
 			return err
 		},
 	}
+	flags.add(cmd)
+	return cmd
+}
+
+// add declares the flags of every command that shows logs.
+func (flags *logFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVarP(&flags.follow, "follow", "f", false, "go on with new lines until Ctrl-C")
 	f.IntVar(&flags.tail, "tail", defaultTail, "only the last lines of what is there, at most 10000; 0: all (default with --since)")
 	f.StringVar(&flags.since, "since", "", "leave out older lines: a duration such as 10m, or a time such as 2006-01-02T15:04:05Z")
 	f.BoolVarP(&flags.timestamps, "timestamps", "t", false, "show the time of each line")
 	f.BoolVar(&flags.raw, "raw", false, "print the lines alone, without the service before them")
-	return cmd
 }
 
 func (a *app) logQuery(target string, flags logFlags, tailSet bool) (wire.LogQuery, error) {

@@ -22,12 +22,14 @@ const (
 	frameTimeout = 30 * time.Second
 )
 
-// Exec is a command to run in a container of an app.
+// Exec is a command to run in a container of an app, or of a workload.
 type Exec struct {
 	App, Service string
-	Replica      int    // -1: the first that serves
-	Member       string // "": the main container
-	Command      []string
+	// Workload is in place of App; then Service may be "" for the main one.
+	Workload string
+	Replica  int    // -1: the first that serves
+	Member   string // "": the main container
+	Command  []string
 	// TTY gives the command a terminal, whose one output goes to Stdout.
 	TTY bool
 	// Stdin feeds the command; nil: it has no input. A Read that blocks may
@@ -81,6 +83,12 @@ func (c *Client) dialExec(ctx context.Context, e Exec) (*websocket.Conn, error) 
 		query.Set("member", e.Member)
 	}
 	target := "http://berth/v1/apps/" + url.PathEscape(e.App) + "/services/" + url.PathEscape(e.Service) + "/exec"
+	if e.Workload != "" {
+		target = "http://berth" + workloadPath(e.Workload, "exec")
+		if e.Service != "" {
+			query.Set("service", e.Service)
+		}
+	}
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}

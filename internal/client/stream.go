@@ -66,6 +66,11 @@ func (c *Client) FollowAttempt(ctx context.Context, id, after int64, f Follower)
 // follows, until ctx is done. A broken follow is taken up again after the last
 // line seen.
 func (c *Client) Logs(ctx context.Context, q wire.LogQuery, fn func(wire.LogEntry) error) error {
+	return c.logs(ctx, "/v1/apps/"+url.PathEscape(q.App)+"/logs", logValues(q), fn)
+}
+
+// logValues is a query for logs in a URL.
+func logValues(q wire.LogQuery) url.Values {
 	query := url.Values{}
 	if q.Service != "" {
 		query.Set("service", q.Service)
@@ -79,8 +84,11 @@ func (c *Client) Logs(ctx context.Context, q wire.LogQuery, fn func(wire.LogEntr
 	if q.Follow {
 		query.Set("follow", "true")
 	}
+	return query
+}
+
+func (c *Client) logs(ctx context.Context, path string, query url.Values, fn func(wire.LogEntry) error) error {
 	last := ""
-	path := "/v1/apps/" + url.PathEscape(q.App) + "/logs"
 	handle := func(e event) error {
 		switch e.name {
 		case wire.EventLog:
@@ -92,15 +100,20 @@ func (c *Client) Logs(ctx context.Context, q wire.LogQuery, fn func(wire.LogEntr
 		case wire.EventEnd:
 			return errDone
 		case wire.EventError:
-			p := &wire.Problem{}
-			if err := json.Unmarshal(e.data, p); err != nil {
-				return fmt.Errorf("read the end of the logs: %w", err)
-			}
-			return p
+			return problemEvent(e)
 		}
 		return nil
 	}
 	return c.follow(ctx, path, query, &last, nil, handle)
+}
+
+// problemEvent is the problem that ends a stream.
+func problemEvent(e event) error {
+	p := &wire.Problem{}
+	if err := json.Unmarshal(e.data, p); err != nil {
+		return fmt.Errorf("read the end of the stream: %w", err)
+	}
+	return p
 }
 
 // follow reads an event stream to its last event and takes it up again when it

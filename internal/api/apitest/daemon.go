@@ -24,6 +24,8 @@ type Daemon struct {
 	Store  *sqlite.Store
 	Server *api.Server
 	Paper  *Paper
+	// Workloads run on a provider in memory, named "memory".
+	Workloads *Workloads
 
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -52,7 +54,11 @@ func (d *Daemon) start(ctx context.Context, change func(*api.Deps)) error {
 	if d.Store, err = sqlite.Open(ctx, sqlite.Options{Dir: filepath.Join(d.dir, "data"), Now: now}); err != nil {
 		return fmt.Errorf("start a test daemon: %w", err)
 	}
+	if d.Workloads, err = newWorkloads(nil); err != nil {
+		return fmt.Errorf("start a test daemon: %w", err)
+	}
 	deps := api.Deps{
+		Workloads: d.Workloads.Service,
 		Engine: engine{d.Store}, Secrets: secrets.NewMemory(secrets.WithClock(now)),
 		Store: d.Store, Now: now, Instance: "b1", Version: "0.1.0-test", AdminUID: os.Getuid(),
 		Listeners: func() []string { return []string{"http://0.0.0.0:8080"} },
@@ -68,6 +74,7 @@ func (d *Daemon) start(ctx context.Context, change func(*api.Deps)) error {
 		return fmt.Errorf("start a test daemon: %w", err)
 	}
 	d.wg.Go(func() { d.errs <- api.Serve(ctx, listener, d.Server) })
+	d.wg.Go(func() { d.Workloads.run(ctx) })
 	d.Paper = newPaper(d.Store)
 	d.wg.Go(func() { d.Paper.run(ctx) })
 	return nil
@@ -97,6 +104,9 @@ func (d *Daemon) Close() error {
 	case err := <-d.errs:
 		errs = append(errs, err)
 	default:
+	}
+	if d.Workloads != nil {
+		d.Workloads.close()
 	}
 	if d.Store != nil {
 		errs = append(errs, d.Store.Close())
