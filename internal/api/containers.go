@@ -90,6 +90,8 @@ func (s *Server) listContainers(ctx context.Context, app string) ([]docker.Conta
 	if err != nil {
 		return nil, fmt.Errorf("list containers: %w", err)
 	}
+	// Those of workloads are the provider's, and carry the same mark.
+	found = slices.DeleteFunc(found, func(c docker.ContainerState) bool { return c.Labels[docker.LabelWorkload] != "" })
 	if len(found) > maxContainers {
 		return nil, invalidRequest(fmt.Sprintf("there are %d containers, more than one answer holds", len(found)), "Ask for one app.")
 	}

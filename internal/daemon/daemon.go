@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/internal/api"
+	"github.com/berth-cloud/berth/internal/api/workloads"
 	"github.com/berth-cloud/berth/internal/applogs"
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/docker/engine"
+	"github.com/berth-cloud/berth/internal/dockerprovider"
 	"github.com/berth-cloud/berth/internal/ingress/controlclient"
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/reconcile/application"
@@ -22,6 +24,7 @@ import (
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 	"github.com/berth-cloud/berth/internal/store/sqlite"
+	"github.com/berth-cloud/berth/provider"
 )
 
 // daemon is one running control plane.
@@ -36,6 +39,9 @@ type daemon struct {
 	puller    *application.Puller
 	finalizer *application.DeleteFinalizer
 	options   []application.Option
+	docker    *dockerprovider.Driver
+	registry  *provider.Registry
+	workloads *workloads.Service
 	engine    *reconcile.Engine
 	link      *ingress.Link
 	pusher    *ingress.Pusher
@@ -81,6 +87,10 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 	defer plane.Close()
 	d.wire(plane)
 	defer d.puller.Close()
+	if err := d.wireProviders(); err != nil {
+		return err
+	}
+	defer d.closeProviders()
 	listener, err := listenUnix(ctx, cfg.Socket)
 	if err != nil {
 		return err
@@ -152,7 +162,7 @@ func (d *daemon) api() (*api.Server, error) {
 		VolumeName: func(app, volume string) string {
 			return application.VolumeName(d.cfg.NetworkPrefix, app, volume)
 		},
-		Engine: d.runtime, Secrets: d.vault,
+		Engine: d.runtime, Secrets: d.vault, Workloads: d.workloads,
 		Doctor: d.doctor, Wake: d.wakeServices, Listeners: d.listeners,
 		Spec:     spec.Options{AllowHostPaths: d.cfg.AllowHostPaths, DenyHostPaths: d.cfg.deniedPaths()},
 		Instance: d.instance, Version: d.cfg.Version, Revision: d.cfg.Revision, AdminUID: os.Getuid(), Logger: d.logger,
@@ -189,6 +199,7 @@ func (d *daemon) serve(ctx context.Context, l net.Listener, server *api.Server) 
 		d.engine.Watch(ctx, "docker events", d.watchEngine, d.missedEvents)
 		return nil
 	})
+	part("provider events", d.watchProviders)
 	part("data plane link", func(ctx context.Context) error { d.link.Run(ctx); return nil })
 	part("data plane", func(ctx context.Context) error { d.super.run(ctx, d.lost); return nil })
 	part("prune", d.prune)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/berth-cloud/berth/internal/api/workloads"
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/reconcile/application"
@@ -23,6 +24,8 @@ func (d *daemon) factory(ctx context.Context, key reconcile.Key) (reconcile.Cont
 		return d.pusher.Controller(), nil
 	case kindApplication:
 		return d.service(ctx, key.Name)
+	case workloads.Kind:
+		return d.workloads.Controller(ctx, key.Name)
 	}
 	return nil, fmt.Errorf("no controller is known for key %s", key)
 }
@@ -65,15 +68,19 @@ func (d *daemon) keys(ctx context.Context) ([]reconcile.Key, error) {
 	for i := range pending {
 		keys = append(keys, serviceKey(pending[i].Name))
 	}
-	return keys, nil
+	running, err := d.workloads.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return append(keys, running...), nil
 }
 
 // watchEngine turns container events into keys.
 func (d *daemon) watchEngine(ctx context.Context, ready func(), emit func(reconcile.Key)) error {
 	return d.runtime.Events(ctx, map[string]string{docker.LabelInstance: d.instance}, ready, func(e docker.Event) {
 		name := e.Labels[docker.LabelService]
-		if name == "" {
-			return
+		if name == "" || e.Labels[docker.LabelWorkload] != "" {
+			return // those of workloads are the provider's
 		}
 		d.memory.Touch(name, e.ContainerID)
 		switch e.Action {

@@ -59,7 +59,7 @@ func (d *Daemon) start(ctx context.Context, change func(*api.Deps)) error {
 	}
 	deps := api.Deps{
 		Workloads: d.Workloads.Service,
-		Engine: engine{d.Store}, Secrets: secrets.NewMemory(secrets.WithClock(now)),
+		Engine:    engine{d.Store}, Secrets: secrets.NewMemory(secrets.WithClock(now)),
 		Store: d.Store, Now: now, Instance: "b1", Version: "0.1.0-test", AdminUID: os.Getuid(),
 		Listeners: func() []string { return []string{"http://0.0.0.0:8080"} },
 	}
