@@ -179,6 +179,28 @@ func TestDaemonFlagsInTheDocumentationExist(t *testing.T) {
 	}
 }
 
+// TestGoInTheDocumentationIsCodeOfTheTree holds blocks of Go to what is compiled:
+// each piece, up to a line of its own with an ellipsis, is in some file.
+func TestGoInTheDocumentationIsCodeOfTheTree(t *testing.T) {
+	files := tree(t)
+	for file, text := range pages(t) {
+		for _, b := range blocks(file, text) {
+			if b.lang != "go" || strings.HasPrefix(b.text, "package ") { // whole programs are the reader's to write
+				continue
+			}
+			for piece := range strings.SplitSeq(b.text, "…\n") {
+				found := false
+				for name, content := range files {
+					found = found || strings.HasSuffix(name, ".go") && strings.Contains(string(content), piece)
+				}
+				if !found {
+					t.Errorf("%s:%d shows Go that is in no file:\n%s", b.file, b.line, piece)
+				}
+			}
+		}
+	}
+}
+
 func TestMakeTargetsInTheDocumentationExist(t *testing.T) {
 	makefile := string(tree(t)["Makefile"])
 	for file, text := range pages(t) {
