@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -36,8 +37,9 @@ const tenant = "ten-1"
 func newRig(t *testing.T) *rig {
 	clock := dockertest.NewClock(rigStart)
 	r := &rig{T: t, clock: clock, engine: dockertest.New(clock), state: memory.New(), vault: secrets.NewMemory()}
-	for name, b := range images() {
-		r.engine.AddImage(name, docker.Image{}, b)
+	all := images()
+	for _, name := range slices.Sorted(maps.Keys(all)) { // ids follow the order
+		r.engine.AddImage(name, docker.Image{}, all[name])
 	}
 	r.restart(true)
 	return r
