@@ -116,10 +116,10 @@ func (p *workloadProgress) show(w wire.WorkloadStatus) {
 	p.tell("", phaseWords[w.Rollout.Phase], lastError(w.Rollout))
 	for _, s := range w.Rollout.Services {
 		text := s.State
-		if svc, ok := findService(w, s.Service); ok && s.State == "running" && svc.State != "" {
-			text = svc.State
-			if svc.Reason != "" {
-				text += " (" + svc.Reason + ")"
+		if s.State == "running" {
+			text = "on its way" // what its containers are is that of the release which serves
+			if svc, ok := findService(w, s.Service); ok && svc.Reason != "" {
+				text = svc.State + " (" + svc.Reason + ")"
 			}
 		}
 		p.tell(s.Service, text, s.Message)

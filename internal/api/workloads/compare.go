@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,8 +75,8 @@ func deploys(services []provider.ServiceSnapshot) []provider.ServiceDeploySpec {
 }
 
 // compare finds the services that differ from a release, and in which fields. scaled
-// means that the main service has another size than the release says.
-func (s *Service) compare(ctx context.Context, r row, release *rollout.Release, wanted []provider.ServiceDeploySpec, scaled bool) ([]provider.ServiceDeploySpec, []wire.WorkloadFieldChange, error) {
+// is what the main service has of its size that the release does not say.
+func (s *Service) compare(ctx context.Context, r row, release *rollout.Release, wanted []provider.ServiceDeploySpec, scaled provider.ResourceSpec) ([]provider.ServiceDeploySpec, []wire.WorkloadFieldChange, error) {
 	have := map[string]provider.ServiceSnapshot{}
 	for _, svc := range release.Services {
 		have[svc.Name] = svc
@@ -85,13 +86,17 @@ func (s *Service) compare(ctx context.Context, r row, release *rollout.Release, 
 	var changes []wire.WorkloadFieldChange
 	for _, d := range wanted {
 		prior := have[d.Name]
+		if d.Name == main {
+			size := over(*size(prior.Resources, true), scaled)
+			prior.Resources = &size
+		}
 		known, err := s.sameFiles(ctx, prior.ConfigFiles, d.ConfigFiles)
 		if err != nil {
 			return nil, nil, err
 		}
 		seen := d
 		seen.ConfigFiles = known
-		fields := differing(prior, seen.Snapshot(&prior), d.Name == main, scaled && d.Resources != nil)
+		fields := differing(prior, seen.Snapshot(&prior), d.Name == main)
 		if len(fields) == 0 {
 			continue
 		}
@@ -135,27 +140,23 @@ func (s *Service) sameFiles(ctx context.Context, have, want []provider.ConfigFil
 var words = map[string]string{"health_check": "readiness"}
 
 // differing lists the fields in which two states of a service differ.
-func differing(a, b provider.ServiceSnapshot, main, scaled bool) []wire.WorkloadFieldChange {
+func differing(a, b provider.ServiceSnapshot, main bool) []wire.WorkloadFieldChange {
 	a.Resources, b.Resources = size(a.Resources, main), size(b.Resources, main)
 	before, after := fields(a), fields(b)
 	names := maps.Clone(before)
 	maps.Copy(names, after)
 	var out []wire.WorkloadFieldChange
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		same := bytes.Equal(before[name], after[name])
-		if same && (name != "resources" || !main || !scaled) {
+		if bytes.Equal(before[name], after[name]) {
 			continue
 		}
-		change := wire.WorkloadFieldChange{Service: b.Name, Field: name}
+		change := wire.WorkloadFieldChange{Service: b.Name, Field: cmp.Or(words[name], name)}
 		switch name {
 		case "image":
 			change.Old, change.New = a.Image, b.Image
 		case "resources":
-			out = append(out, sizes(b.Name, *a.Resources, *b.Resources, scaled && main)...)
+			out = append(out, sizes(b.Name, *a.Resources, *b.Resources)...)
 			continue
-		}
-		if word := words[name]; word != "" {
-			change.Field = word
 		}
 		out = append(out, change)
 	}
@@ -174,33 +175,24 @@ func size(r *provider.ResourceSpec, main bool) *provider.ResourceSpec {
 	return &out
 }
 
-// sizes lists how two sizes differ. After a scale the first is not what runs.
-func sizes(service string, a, b provider.ResourceSpec, scaled bool) []wire.WorkloadFieldChange {
+// sizes lists how two sizes differ.
+func sizes(service string, a, b provider.ResourceSpec) []wire.WorkloadFieldChange {
 	var out []wire.WorkloadFieldChange
 	add := func(field, old, now string) {
 		if old != now {
 			out = append(out, wire.WorkloadFieldChange{Service: service, Field: field, Old: old, New: now})
 		}
 	}
-	mib := func(n int) string { return strconv.Itoa(n) + "Mi" }
-	if scaled {
-		a.Replicas, a.CPUMillis, a.MemoryMB = -1, -1, -1
-	}
-	text := func(n int, s string) string {
-		switch {
-		case n < 0:
-			return "as scaled"
-		case n == 0:
+	amount := func(n int, unit string) string {
+		if n == 0 {
 			return "no limit"
 		}
-		return s
+		return strconv.Itoa(n) + unit
 	}
-	if b.Replicas > 0 {
-		add("replicas", text(a.Replicas, strconv.Itoa(a.Replicas)), strconv.Itoa(b.Replicas))
-	}
-	add("resources.cpu", text(a.CPUMillis, strconv.Itoa(a.CPUMillis)+"m"), text(b.CPUMillis, strconv.Itoa(b.CPUMillis)+"m"))
-	add("resources.memory", text(a.MemoryMB, mib(a.MemoryMB)), text(b.MemoryMB, mib(b.MemoryMB)))
-	add("resources.disk", text(a.DiskMB, mib(a.DiskMB)), text(b.DiskMB, mib(b.DiskMB)))
+	add("replicas", strconv.Itoa(a.Replicas), strconv.Itoa(b.Replicas))
+	add("resources.cpu", amount(a.CPUMillis, "m"), amount(b.CPUMillis, "m"))
+	add("resources.memory", amount(a.MemoryMB, "Mi"), amount(b.MemoryMB, "Mi"))
+	add("resources.disk", amount(a.DiskMB, "Mi"), amount(b.DiskMB, "Mi"))
 	add("resources.gpu", a.GPU, b.GPU)
 	return out
 }

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -38,7 +39,7 @@ func (s *Service) deploy(ctx context.Context, r row, have history, wanted []prov
 	if have.open != nil {
 		return s.underWay(ctx, r, have, wanted, out)
 	}
-	changed, changes, err := s.compare(ctx, r, have.base, wanted, r.scaledSince(have.last))
+	changed, changes, err := s.compare(ctx, r, have.base, wanted, r.scaled(have.last))
 	if err != nil {
 		return out, err
 	}
@@ -72,7 +73,7 @@ func (s *Service) underWay(ctx context.Context, r row, have history, wanted []pr
 	if err != nil {
 		return out, err
 	}
-	changed, _, err := s.compare(ctx, r, coming, wanted, false)
+	changed, _, err := s.compare(ctx, r, coming, wanted, provider.ResourceSpec{})
 	if err != nil {
 		return out, err
 	}
@@ -84,10 +85,21 @@ func (s *Service) underWay(ctx context.Context, r row, have history, wanted []pr
 	return out, nil
 }
 
-// scaledSince reports whether the size was changed after the release that serves
-// had come.
-func (r row) scaledSince(last *rollout.Rollout) bool {
-	return !r.ScaledAt.IsZero() && (last == nil || last.EndedAt == nil || r.ScaledAt.After(*last.EndedAt))
+// scaled is what of the size was changed after the release that serves had come;
+// what is zero was not.
+func (r row) scaled(last *rollout.Rollout) provider.ResourceSpec {
+	if last != nil && last.EndedAt != nil && !r.ScaledAt.After(*last.EndedAt) {
+		return provider.ResourceSpec{}
+	}
+	return r.Scaled
+}
+
+// over is a size with what another says in place of its own.
+func over(size, by provider.ResourceSpec) provider.ResourceSpec {
+	return provider.ResourceSpec{
+		CPUMillis: cmp.Or(by.CPUMillis, size.CPUMillis), MemoryMB: cmp.Or(by.MemoryMB, size.MemoryMB), DiskMB: cmp.Or(by.DiskMB, size.DiskMB),
+		Replicas: cmp.Or(by.Replicas, size.Replicas), GPU: cmp.Or(by.GPU, size.GPU),
+	}
 }
 
 // DeployImages brings a release with other images.
@@ -132,7 +144,7 @@ func (s *Service) Rollback(ctx context.Context, name, release string, with With)
 		return out, err
 	}
 	if have.base != nil {
-		if _, out.Changes, err = s.compare(ctx, r, have.base, deploys(to.Services), r.scaledSince(have.last)); err != nil {
+		if _, out.Changes, err = s.compare(ctx, r, have.base, deploys(to.Services), r.scaled(have.last)); err != nil {
 			return out, err
 		}
 	}

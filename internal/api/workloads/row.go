@@ -24,8 +24,10 @@ type row struct {
 	Shape     shape     `json:"shape"`
 	CreatedAt time.Time `json:"created_at"`
 
-	// ScaledAt is when its size was last changed beside its release.
-	ScaledAt time.Time `json:"scaled_at,omitzero"`
+	// ScaledAt is when its size was last changed beside its release, and Scaled
+	// what of it was.
+	ScaledAt time.Time             `json:"scaled_at,omitzero"`
+	Scaled   provider.ResourceSpec `json:"scaled,omitzero"`
 
 	// Removing means that it is to go, and nothing else happens to it.
 	Removing bool `json:"removing,omitempty"`

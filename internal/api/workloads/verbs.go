@@ -29,10 +29,14 @@ func (s *Service) target(ctx context.Context, r row) (context.Context, dispatch.
 // Scale changes the size of the main service; what is zero stays.
 func (s *Service) Scale(ctx context.Context, name string, size provider.ResourceSpec) (wire.WorkloadAccepted, error) {
 	return s.verb(ctx, name, "scale", func(ctx context.Context, r row) error {
+		have, err := s.history(ctx, r)
+		if err != nil {
+			return err
+		}
 		if err := s.rollouts.Scale(ctx, r.ID, size); err != nil {
 			return err
 		}
-		_, err := s.edit(ctx, r, func(r *row) { r.ScaledAt = s.now() })
+		_, err = s.edit(ctx, r, func(r *row) { r.Scaled, r.ScaledAt = over(r.scaled(have.last), size), s.now() })
 		return err
 	})
 }
