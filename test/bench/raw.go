@@ -45,21 +45,27 @@ func newRaw(ctx context.Context, o options) (*raw, error) {
 		return nil, err
 	}
 	r := &raw{engine: engine, network: prefix + "-raw", subnet: netip.PrefixFrom(netip.AddrFrom4(a), 24)}
-	binary, err := image.Compile(ctx, program)
-	if err != nil {
-		return r, err
-	}
-	img, err := image.Assemble(binary, image.Config{})
-	if err != nil {
-		return r, err
-	}
-	if _, err := image.Load(ctx, engine, ref, img); err != nil {
+	if err := loadImage(ctx, engine); err != nil {
 		return r, err
 	}
 	_, err = engine.NetworkCreate(ctx, r.network, client.NetworkCreateOptions{
 		Driver: "bridge", IPAM: &network.IPAM{Driver: "default", Config: []network.IPAMConfig{{Subnet: r.subnet}}},
 	})
 	return r, err
+}
+
+// loadImage gives the engine the image that everything here runs.
+func loadImage(ctx context.Context, engine *client.Client) error {
+	binary, err := image.Compile(ctx, program)
+	if err != nil {
+		return err
+	}
+	img, err := image.Assemble(binary, image.Config{})
+	if err != nil {
+		return err
+	}
+	_, err = image.Load(ctx, engine, ref, img)
+	return err
 }
 
 // deploy creates and starts a container and waits for its first good answer.
@@ -97,7 +103,11 @@ func (r *raw) deploy(ctx context.Context, version string, one *stepsOfOne) (took
 func (r *raw) remove(name string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanTime)
 	defer cancel()
-	_, err := r.engine.ContainerRemove(ctx, name, client.ContainerRemoveOptions{Force: true})
+	return removeContainer(ctx, r.engine, name)
+}
+
+func removeContainer(ctx context.Context, engine *client.Client, name string) error {
+	_, err := engine.ContainerRemove(ctx, name, client.ContainerRemoveOptions{Force: true})
 	return unlessGone(err)
 }
 
@@ -129,31 +139,35 @@ func (r *raw) settled(ctx context.Context, instance string) error {
 	}
 }
 
-// clean removes every container and network of this benchmark and of the
-// daemon with the instance id, whatever state a failure left them in.
+// clean sweeps, once nobody needs the client any more.
 func (r *raw) clean(instance string) error {
 	if r == nil {
 		return nil
 	}
-	defer func() { _ = r.engine.Close() }()
+	return errors.Join(sweep(r.engine, instance), r.engine.Close())
+}
+
+// sweep removes every container and network of this benchmark and of the owner
+// with the instance id, whatever state a failure left them in, and the image.
+func sweep(engine *client.Client, instance string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanTime)
 	defer cancel()
 	var errs []error
-	all, err := r.engine.ContainerList(ctx, client.ContainerListOptions{All: true})
+	all, err := engine.ContainerList(ctx, client.ContainerListOptions{All: true})
 	errs = append(errs, err)
 	for _, c := range all.Items {
 		if ours := instance != "" && c.Labels[docker.LabelInstance] == instance; ours || strings.HasPrefix(strings.Join(c.Names, ""), "/"+prefix) {
-			errs = append(errs, r.remove(c.ID))
+			errs = append(errs, removeContainer(ctx, engine, c.ID))
 		}
 	}
-	nets, err := r.engine.NetworkList(ctx, client.NetworkListOptions{})
+	nets, err := engine.NetworkList(ctx, client.NetworkListOptions{})
 	errs = append(errs, err)
 	for _, n := range nets.Items {
 		if strings.HasPrefix(n.Name, prefix) {
-			_, err := r.engine.NetworkRemove(ctx, n.ID, client.NetworkRemoveOptions{})
+			_, err := engine.NetworkRemove(ctx, n.ID, client.NetworkRemoveOptions{})
 			errs = append(errs, unlessGone(err))
 		}
 	}
-	_, err = r.engine.ImageRemove(ctx, ref, client.ImageRemoveOptions{Force: true})
+	_, err = engine.ImageRemove(ctx, ref, client.ImageRemoveOptions{Force: true})
 	return errors.Join(append(errs, unlessGone(err))...)
 }

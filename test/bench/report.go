@@ -19,7 +19,11 @@ type line struct {
 	Target  float64
 	AtLeast bool
 	Detail  string
+	Part    string // that measures it alone
 }
+
+// command measures the line again.
+func (l line) command() string { return "`go run ./test/bench -only " + l.Part + "`" }
 
 func (l line) verdict() string {
 	over := l.Value / l.Target
@@ -65,7 +69,8 @@ This page is written by
 
     make bench
 
-which sets the machine up, builds the binaries and runs [test/bench](../test/bench). Every figure below was measured in one run. Ratios are medians of
+which sets the machine up, builds the binaries and runs [test/bench](../test/bench). Every figure below was measured in one run; the command beside it
+measures it alone, after ` + "`make build`" + `, and writes nothing. Ratios are medians of
 interleaved pairs: both sides of a pair run right after one another, and which comes first alternates, so that what else the machine does weighs on
 both. Memory is VmRSS as the kernel counts it, pages of the binary included.
 
@@ -76,9 +81,9 @@ func writeReport(o options, lines []line) error {
 	var b strings.Builder
 	b.WriteString(preamble)
 	fmt.Fprintf(&b, "Measured on %s: %s.\n\n", time.Now().UTC().Format(time.DateOnly), machine())
-	b.WriteString("| what | figure | target | verdict | how it came about |\n|---|---|---|---|---|\n")
+	b.WriteString("| what | figure | target | verdict | how it came about | command |\n|---|---|---|---|---|---|\n")
 	for _, l := range lines {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", l.What, l.figure(), l.target(), l.verdict(), l.Detail)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", l.What, l.figure(), l.target(), l.verdict(), l.Detail, l.command())
 	}
 	notes, err := os.ReadFile(filepath.Clean(o.notes))
 	if err != nil {
