@@ -11,6 +11,7 @@ import (
 
 	"github.com/berth-cloud/berth/internal/cli"
 	"github.com/berth-cloud/berth/internal/spec"
+	"github.com/berth-cloud/berth/internal/workfile"
 )
 
 // block is one fenced block of a page.
@@ -69,6 +70,26 @@ func TestAppFilesInTheDocumentationAreValid(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("no app file was found in any page")
+	}
+}
+
+func TestWorkloadFilesInTheDocumentationAreValid(t *testing.T) {
+	found := 0
+	for file, text := range pages(t) {
+		for _, b := range blocks(file, text) {
+			if b.lang != "yml" {
+				continue
+			}
+			found++
+			// What a file of its own says is not here, and does not matter.
+			files := map[string][]byte{"settings.json": []byte("{}")}
+			if _, err := workfile.Parse([]byte(b.text), workfile.Options{Files: files}); err != nil {
+				t.Errorf("%s:%d: %v", b.file, b.line, err)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no workload file was found in any page")
 	}
 }
 
