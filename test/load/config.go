@@ -37,6 +37,10 @@ type Config struct {
 	// Answered, when set, is told of every plain request that was answered well:
 	// when it began and who answered. It is called by one goroutine.
 	Answered func(began time.Time, by Origin)
+	// Opened, when set, is told of every slow request, event stream and WebSocket
+	// when its answer has begun: when it was asked for, and who answers. Several
+	// goroutines call it.
+	Opened func(began time.Time, by Origin)
 	// Ended, when set, decides whether an event stream or WebSocket of a server
 	// might end now: it ended as it may at a drain, and the caller knows whether
 	// there was one. An error makes it a failure. Several goroutines call it.
@@ -51,6 +55,13 @@ type Origin struct {
 
 func origin(h http.Header) Origin {
 	return Origin{Version: h.Get("X-Version"), Server: h.Get("X-Served-By")}
+}
+
+// opened tells who answers what is held open.
+func (c Config) opened(began time.Time, h http.Header) {
+	if c.Opened != nil {
+		c.Opened(began, origin(h))
+	}
 }
 
 // mayEnd asks whoever knows what is being drained.

@@ -198,6 +198,31 @@ func TestEveryGoodAnswerIsTold(t *testing.T) {
 	}
 }
 
+func TestWhatIsHeldOpenIsToldOnceItsAnswerBegins(t *testing.T) {
+	var mu sync.Mutex
+	told := map[string]int{}
+	tag := func(name string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Served-By", name)
+			handlers()["/"+name](w, r)
+		}
+	}
+	r := under(t, map[string]http.HandlerFunc{"/slow": tag("slow"), "/sse": tag("sse"), "/ws": tag("ws")},
+		Config{Slow: 1, Streams: 1, Sockets: 1, Opened: func(began time.Time, by Origin) {
+			mu.Lock()
+			defer mu.Unlock()
+			if began.IsZero() || time.Since(began) > time.Minute {
+				t.Errorf("it began at %s", began)
+			}
+			told[by.Server]++
+		}})
+	for kind, name := range map[string]string{slowRequest: "slow", eventStream: "sse", webSocket: "ws"} {
+		if told[name] == 0 || told[name] > r.Kinds[kind] {
+			t.Errorf("told %v of %v", told, r.Kinds)
+		}
+	}
+}
+
 func TestARequestThatTheTransportSendsAgainIsCounted(t *testing.T) {
 	// Every connection carries one answer and is closed under the second request.
 	var served sync.Map

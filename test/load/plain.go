@@ -80,11 +80,15 @@ func slow(ctx context.Context, c Config, client *http.Client, t *tally) {
 			return err
 		}
 		t.attempt(slowRequest)
+		began := time.Now()
 		resp, err := client.Do(req)
 		if err != nil {
 			return err
 		}
 		defer resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			c.opened(began, resp.Header)
+		}
 		body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 		if err != nil {
 			return fmt.Errorf("GET %s: body cut after %d bytes: %w", url, len(body), err)

@@ -35,6 +35,7 @@ func readStream(ctx context.Context, c Config, client *http.Client) error {
 	}
 	watch := time.AfterFunc(answerTimeout, cancel)
 	defer watch.Stop()
+	began := time.Now()
 	resp, err := client.Do(req)
 	if err != nil {
 		return err
@@ -43,6 +44,7 @@ func readStream(ctx context.Context, c Config, client *http.Client) error {
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("GET /sse: status %d", resp.StatusCode)
 	}
+	c.opened(began, resp.Header)
 	for lines := bufio.NewReader(resp.Body); ; {
 		watch.Reset(silence)
 		_, err := lines.ReadSlice('\n')
@@ -71,6 +73,7 @@ func socket(ctx context.Context, c Config, client *http.Client, t *tally) {
 // restarts.
 func talk(ctx context.Context, c Config, client *http.Client) error {
 	dial, cancel := context.WithTimeout(ctx, answerTimeout)
+	began := time.Now()
 	conn, resp, err := websocket.Dial(dial, c.url("/ws"), &websocket.DialOptions{HTTPClient: client}) //nolint:bodyclose // Dial has read and replaced it
 	cancel()
 	if err != nil {
@@ -81,6 +84,7 @@ func talk(ctx context.Context, c Config, client *http.Client) error {
 	}
 	defer conn.CloseNow() //nolint:errcheck // whatever has not ended yet shall not linger
 	by := origin(resp.Header)
+	c.opened(began, resp.Header)
 	for n := 0; ; n++ {
 		err := exchange(ctx, conn, fmt.Appendf(nil, "message %d", n))
 		switch websocket.CloseStatus(err) {

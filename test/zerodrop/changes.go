@@ -18,7 +18,7 @@ const (
 // entry is one step of a plan.
 type entry struct {
 	verb     verb
-	strategy strategy // of applies; the others keep what the last apply said
+	strategy strategy // of applies; the others keep or bring back that of an apply
 	by       int      // replicas more or less
 }
 
@@ -51,12 +51,12 @@ var fullPlan = []entry{
 	{verb: doScaleUp, by: 1},
 	{verb: doScaleDown, by: -1},
 	{verb: doGroup},
+	{verb: doSettings},
 	{verb: doRollback},
 	{verb: doRestart},
 	{verb: doImage, strategy: allAtOnce},
 	{verb: doRestart},
 	{verb: doImage},
-	{verb: doSettings},
 }
 
 // shortPlan has what differs most.
@@ -122,12 +122,10 @@ func (h *history) next(e entry) change {
 	to := h.now
 	switch e.verb {
 	case doImage:
-		to.strategy = e.strategy
-		to.content = content{image: 1 - to.image, memory: to.memory, abrupt: !to.abrupt}
+		to.content = content{strategy: e.strategy, image: 1 - to.image, memory: to.memory, abrupt: !to.abrupt}
 	case doSettings, doGroup:
-		to.strategy = e.strategy
 		to.content = content{
-			image: to.image, version: fmt.Sprintf("c%d", h.made), memory: fmt.Sprintf("%dMi", 96+h.made), abrupt: !to.abrupt,
+			strategy: e.strategy, image: to.image, version: fmt.Sprintf("c%d", h.made), memory: fmt.Sprintf("%dMi", 96+h.made), abrupt: !to.abrupt,
 			group: e.verb == doGroup, early: e.strategy.rolling(),
 		}
 	case doRollback:

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// enough answers of a replica prove that it serves.
-	enough = 20
+	// enough answers prove that a change serves.
+	enough = 50
 	// provenWithin bounds the wait for them.
 	provenWithin = 20 * time.Second
 	// settling is how late the end of a stream may be noticed.
@@ -25,10 +25,11 @@ const (
 // served on only its replicas may, until the next one has begun.
 type span struct {
 	version       string
-	begun, served time.Time      // served is zero until the change has succeeded
-	replicas      []string       // host names, known once it has
-	answers       map[string]int // by replica, to requests that began when nothing else might answer
-	ended         []string       // replicas whose streams ended while the change was made
+	begun, served time.Time       // served is zero until the change has succeeded
+	replicas      []string        // host names, known once it has
+	answers       int             // to requests that began when nothing else might answer
+	seen          map[string]bool // who has answered since it has begun
+	ended         []string        // replicas whose streams ended while the change was made
 }
 
 // line is the order of changes in time. Answers come in some time after they
@@ -37,7 +38,7 @@ type line struct {
 	mu      sync.Mutex
 	spans   []span
 	wrong   []string
-	changed chan struct{} // closed and made anew with every answer that counts
+	changed chan struct{} // closed and made anew with every answer
 }
 
 func newLine() *line { return &line{changed: make(chan struct{})} }
@@ -46,7 +47,7 @@ func newLine() *line { return &line{changed: make(chan struct{})} }
 func (l *line) begin(version string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.spans = append(l.spans, span{version: version, begun: time.Now(), answers: map[string]int{}})
+	l.spans = append(l.spans, span{version: version, begun: time.Now(), seen: map[string]bool{}})
 }
 
 // serve says that the change has been made, and which replicas alone may answer.
@@ -69,17 +70,33 @@ func (l *line) serve(replicas []string) {
 func (l *line) answered(began time.Time, by load.Origin) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if s := l.told(began, by); s != nil {
+		s.answers++
+	}
+	l.stir()
+}
+
+// opened takes in the beginning of an answer that lasts.
+func (l *line) opened(began time.Time, by load.Origin) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.told(began, by)
+	l.stir()
+}
+
+// told judges who answers a request, and returns the span that it began in if
+// nothing but its replicas might answer then, and one did.
+func (l *line) told(began time.Time, by load.Origin) *span {
 	i := len(l.spans) - 1
 	for i > 0 && began.Before(l.spans[i].begun) {
 		i--
 	}
 	s := &l.spans[i]
+	s.seen[by.Server] = true
 	alone := !s.served.IsZero() && !began.Before(s.served)
 	switch {
 	case alone && by.Version == s.version && slices.Contains(s.replicas, by.Server):
-		s.answers[by.Server]++
-		close(l.changed)
-		l.changed = make(chan struct{})
+		return s
 	case alone:
 		l.fault("a request that began at %s was answered by %s in version %s, and only %s in version %s serve",
 			began.Format("15:04:05.000"), by.Server, by.Version, s.replicas, s.version)
@@ -88,6 +105,12 @@ func (l *line) answered(began time.Time, by load.Origin) {
 		l.fault("a request that began at %s, while version %s took over, was answered by version %s",
 			began.Format("15:04:05.000"), s.version, by.Version)
 	}
+	return nil
+}
+
+func (l *line) stir() {
+	close(l.changed)
+	l.changed = make(chan struct{})
 }
 
 func (l *line) fault(format string, args ...any) {
@@ -111,33 +134,40 @@ func (l *line) mayEnd(by load.Origin) error {
 	return nil
 }
 
-// proven waits until every replica of the newest change has answered often enough.
+// proven waits until the newest change has shown that it serves.
 func (l *line) proven(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, provenWithin)
 	defer cancel()
 	for {
-		quiet, changed := l.quiet()
-		if quiet == "" {
+		lacks, changed := l.lacks()
+		if lacks == "" {
 			return nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("replica %s shall serve and gave fewer than %d answers within %s of the change's success", quiet, enough, provenWithin)
+			return fmt.Errorf("within %s of the change's success: %s", provenWithin, lacks)
 		}
 	}
 }
 
-// quiet is a replica that has not answered often enough, or "".
-func (l *line) quiet() (server string, changed <-chan struct{}) {
+// lacks says what the newest change has not shown yet: that its replicas answer,
+// and that each new one has had a request. More cannot be asked of each: those
+// that hold more streams than others get the fewer requests.
+func (l *line) lacks() (what string, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := &l.spans[len(l.spans)-1]
-	i := slices.IndexFunc(s.replicas, func(server string) bool { return s.answers[server] < enough })
-	if i < 0 {
-		return "", nil
+	if s.answers < enough {
+		return fmt.Sprintf("version %s gave %d answers", s.version, s.answers), l.changed
 	}
-	return s.replicas[i], l.changed
+	for _, server := range s.replicas {
+		stayed := len(l.spans) > 1 && slices.Contains(l.spans[len(l.spans)-2].replicas, server)
+		if !stayed && !s.seen[server] {
+			return fmt.Sprintf("replica %s of version %s had no request", server, s.version), l.changed
+		}
+	}
+	return "", nil
 }
 
 // faults are what no request may have been told.

@@ -27,8 +27,8 @@ func TestWhileAVersionTakesOverBothMayAnswer(t *testing.T) {
 	if f := l.faults(); len(f) > 0 {
 		t.Error(f)
 	}
-	if n := len(l.spans[1].answers); n != 0 {
-		t.Errorf("%d replicas have proven v2 before it serves alone", n)
+	if n := l.spans[1].answers; n != 0 {
+		t.Errorf("%d answers prove v2 before it serves alone", n)
 	}
 }
 
@@ -66,17 +66,23 @@ func TestALateAnswerCountsForTheTimeItBegan(t *testing.T) {
 	}
 }
 
-func TestEnoughAnswersOfEachReplicaProveAChange(t *testing.T) {
+func TestAChangeIsProvenByAnswersAndARequestOnEachNewReplica(t *testing.T) {
 	l := moving(t)
-	l.serve([]string{"c", "d"})
-	for _, server := range []string{"c", "d"} {
-		if quiet, _ := l.quiet(); quiet != server {
-			t.Errorf("%q is quiet, want %q", quiet, server)
-		}
-		for range enough {
-			l.answered(time.Now().Add(time.Millisecond), by("v2", server))
+	l.opened(time.Now(), by("v2", "c")) // while it takes over
+	l.serve([]string{"a", "c", "d"})
+	lacks := func(want string) {
+		t.Helper()
+		if got, _ := l.lacks(); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("lacks %q, want %q", got, want)
 		}
 	}
+	lacks("version v2 gave 0 answers")
+	for range enough {
+		l.answered(time.Now().Add(time.Millisecond), by("v2", "a"))
+	}
+	lacks("replica d of version v2 had no request")
+	l.opened(time.Now().Add(time.Millisecond), by("v2", "d"))
+	lacks("")
 	if err := l.proven(t.Context()); err != nil {
 		t.Error(err)
 	}

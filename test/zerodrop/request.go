@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/berth-cloud/berth/internal/client"
@@ -13,6 +14,8 @@ import (
 const (
 	// succeedsWithin bounds one change, kills and all.
 	succeedsWithin = 2 * time.Minute
+	// longChange is how long a change may take before its steps are told.
+	longChange = 45 * time.Second
 	// servesWithin bounds how long after its success a change may not show yet.
 	servesWithin = 10 * time.Second
 	tryAgain     = 50 * time.Millisecond
@@ -129,10 +132,17 @@ func (s *stand) serving(ctx context.Context, replicas int) ([]string, error) {
 // follow strikes the moments of an attempt's trace until it has succeeded.
 func (s *stand) follow(ctx context.Context, id int64, c *clock) error {
 	moments := map[string]moment{"probe": atProbe, "cutover": atCutover, "drain": atDrain}
-	last := int64(0)
+	last, began := int64(0), time.Now()
+	var steps strings.Builder
+	defer func() {
+		if time.Since(began) > longChange {
+			s.o.say("attempt %d took long:\n%s", id, &steps)
+		}
+	}()
 	final, err := persist(ctx, func(ctx context.Context) (wire.Attempt, error) {
 		return s.client.FollowAttempt(ctx, id, last, client.Follower{Trace: func(e wire.TraceEvent) {
 			last = e.ID
+			fmt.Fprintf(&steps, "  %s %s %s: %s\n", e.Time.Local().Format("15:04:05.000"), e.Phase, e.Status, e.Message)
 			if m, ok := moments[e.Phase]; ok {
 				c.strike(m)
 			}

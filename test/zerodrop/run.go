@@ -95,7 +95,7 @@ func (x *runner) load() load.Config {
 	c := load.Config{
 		Addr: x.addr, Host: x.host(), Rate: int(float64(x.o.rate) * headroom),
 		Slow: x.o.slow, SlowFor: x.o.slowFor, Streams: x.o.streams, Sockets: x.o.sockets,
-		Answered: x.line.answered, Ended: x.line.mayEnd,
+		Answered: x.line.answered, Opened: x.line.opened, Ended: x.line.mayEnd,
 	}
 	if x.o.crashes > 0 {
 		// What is open on a replica ends with it, whoever is in front, and a
@@ -188,11 +188,11 @@ func (x *runner) emptied(ctx context.Context) error {
 	defer cancel()
 	for {
 		list, err := x.containers(ctx)
-		if err == nil && len(list) == x.hist.now.replicas {
+		if err == nil && len(list) == x.hist.now.containers() {
 			return nil
 		}
 		if !pause(ctx, 200*time.Millisecond) {
-			return errors.Join(fmt.Errorf("%d containers are left, and the release that serves has %d", len(list), x.hist.now.replicas), err)
+			return errors.Join(fmt.Errorf("%d containers are left, and the release that serves has %d", len(list), x.hist.now.containers()), err)
 		}
 	}
 }

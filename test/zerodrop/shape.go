@@ -22,6 +22,8 @@ type content struct {
 	memory  string
 	group   bool // with an init, and a sidecar that every answer needs
 	early   bool // the sidecar starts before the program, not after it
+	// strategy comes back with a release as all the rest does.
+	strategy strategy
 }
 
 // serves is the version that its answers carry.
@@ -35,8 +37,15 @@ func (c content) serves() string {
 // shape is what app.yaml says of the service.
 type shape struct {
 	content
-	strategy strategy
 	replicas int
+}
+
+// containers is how many stand once nothing else does.
+func (s shape) containers() int {
+	if s.group {
+		return 3 * s.replicas
+	}
+	return s.replicas
 }
 
 // strategy is how new containers take over. The zero value is blue-green.
@@ -104,6 +113,8 @@ func members(image string, early bool) string {
         image: %[1]s
         port: 9090
         env: {PORT: "9090", MODE: abrupt, START_DELAY: 200ms}
+        health:
+          readiness: {path: /healthz, interval: 1s}
 `, image, helper)
 	if early {
 		text += "    after: [" + helper + "]\n"
