@@ -29,7 +29,7 @@ var house = []room{
 	}},
 	{name: "runtime", packages: []string{"internal/docker/...", "internal/node/..."}, uses: []string{"ground"}},
 	{name: "application", packages: []string{"internal/reconcile/..."}, uses: []string{"ground", "runtime"}},
-	{name: "provider", packages: []string{"provider/...", "internal/dockerprovider/..."}, uses: []string{"ground", "runtime", "application"}},
+	{name: "provider", packages: []string{"provider/...", "internal/dockerprovider/...", "internal/workfile/..."}, uses: []string{"ground", "runtime", "application"}},
 	{name: "backend", packages: []string{"backend/..."}, uses: []string{"ground", "runtime", "application", "provider"}},
 	{name: "lease", packages: []string{"lease/..."}, uses: []string{"ground", "runtime", "application", "provider", "backend"}},
 	{name: "machines", packages: []string{"instances/...", "infra/...", "agent/..."}, uses: []string{"ground", "runtime"}},

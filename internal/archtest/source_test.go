@@ -84,7 +84,11 @@ func isCall(c *ast.CallExpr, pkg, name string) bool {
 
 // readers of the environment are the programs, the wiring and the workshop; all
 // others are told what they need.
-var environmentReaders = []string{"cmd/...", "internal/daemon/...", "internal/cli/...", "internal/tools/...", "internal/archtest/...", "test/..."}
+var environmentReaders = []string{
+	"cmd/...", "internal/daemon/...", "internal/cli/...", "internal/tools/...", "internal/archtest/...", "test/...",
+	// A program inside the containers of tests.
+	"provider/providertest/script/program",
+}
 
 func TestOnlyTheWiringReadsTheEnvironment(t *testing.T) {
 	parsed(t, func(path string, fset *token.FileSet, f *ast.File) {
