@@ -54,18 +54,18 @@ func (d *Daemon) start(ctx context.Context, change func(*api.Deps)) error {
 	if d.Store, err = sqlite.Open(ctx, sqlite.Options{Dir: filepath.Join(d.dir, "data"), Now: now}); err != nil {
 		return fmt.Errorf("start a test daemon: %w", err)
 	}
-	if d.Workloads, err = newWorkloads(nil); err != nil {
-		return fmt.Errorf("start a test daemon: %w", err)
-	}
 	deps := api.Deps{
-		Workloads: d.Workloads.Service,
-		Engine:    engine{d.Store}, Secrets: secrets.NewMemory(secrets.WithClock(now)),
+		Engine: engine{d.Store}, Secrets: secrets.NewMemory(secrets.WithClock(now)),
 		Store: d.Store, Now: now, Instance: "b1", Version: "0.1.0-test", AdminUID: os.Getuid(),
 		Listeners: func() []string { return []string{"http://0.0.0.0:8080"} },
 	}
 	if change != nil {
 		change(&deps)
 	}
+	if d.Workloads, err = NewWorkloads(deps.Logger); err != nil {
+		return fmt.Errorf("start a test daemon: %w", err)
+	}
+	deps.Workloads = d.Workloads.Service
 	if d.Server, err = api.New(deps); err != nil {
 		return fmt.Errorf("start a test daemon: %w", err)
 	}
@@ -74,7 +74,7 @@ func (d *Daemon) start(ctx context.Context, change func(*api.Deps)) error {
 		return fmt.Errorf("start a test daemon: %w", err)
 	}
 	d.wg.Go(func() { d.errs <- api.Serve(ctx, listener, d.Server) })
-	d.wg.Go(func() { d.Workloads.run(ctx) })
+	d.wg.Go(func() { d.Workloads.Run(ctx) })
 	d.Paper = newPaper(d.Store)
 	d.wg.Go(func() { d.Paper.run(ctx) })
 	return nil
@@ -106,7 +106,7 @@ func (d *Daemon) Close() error {
 	default:
 	}
 	if d.Workloads != nil {
-		d.Workloads.close()
+		d.Workloads.Close()
 	}
 	if d.Store != nil {
 		errs = append(errs, d.Store.Close())

@@ -27,10 +27,12 @@ type Workloads struct {
 	Provider *memory.Provider
 	State    provider.StateStore
 	Vault    secrets.Vault
+	// Patience is that of the Service that Reopen makes next.
+	Patience time.Duration
 }
 
-// newWorkloads makes one; logger may be nil.
-func newWorkloads(logger *slog.Logger) (*Workloads, error) {
+// NewWorkloads makes one; logger may be nil. Close it when done.
+func NewWorkloads(logger *slog.Logger) (*Workloads, error) {
 	w := &Workloads{Registry: provider.NewRegistry(), State: memory.NewStore(), Vault: secrets.NewMemory()}
 	w.Provider = memory.New(memory.Options{Store: memory.NewStore(), Vault: w.Vault, Mode: memory.Stepped})
 	w.Provider.Cluster().AddImage("missing:1", memory.Image{Missing: true})
@@ -47,7 +49,7 @@ func newWorkloads(logger *slog.Logger) (*Workloads, error) {
 func (w *Workloads) Reopen(logger *slog.Logger) error {
 	var err error
 	w.Service, err = workloads.New(workloads.Config{
-		State: w.State, Registry: w.Registry, Tenant: api.Tenant, Vault: w.Vault, Logger: logger,
+		State: w.State, Registry: w.Registry, Tenant: api.Tenant, Vault: w.Vault, Logger: logger, Patience: w.Patience,
 		Policy: rollouts.Policy{Deadline: 30 * time.Second, UndoDeadline: 30 * time.Second, MaxAttempts: 3},
 		Wake:   func(key reconcile.Key) { w.Engine.Enqueue(key) },
 	})
@@ -60,8 +62,8 @@ func (w *Workloads) Reopen(logger *slog.Logger) error {
 	return nil
 }
 
-// run drives the workloads until ctx is done.
-func (w *Workloads) run(ctx context.Context) {
+// Run drives the workloads until ctx is done.
+func (w *Workloads) Run(ctx context.Context) {
 	engine, service := w.Engine, w.Service
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = engine.Run(ctx) })
@@ -73,7 +75,8 @@ func (w *Workloads) run(ctx context.Context) {
 	wg.Wait()
 }
 
-func (w *Workloads) close() {
+// Close ends everything but the records.
+func (w *Workloads) Close() {
 	w.Service.Close()
 	w.Provider.Close()
 }

@@ -111,11 +111,15 @@ func (s *Service) provision(ctx context.Context, r row, req provider.ProvisionRe
 	return out, nil
 }
 
-// dropUnused removes the row of a workload that has no record.
+// dropUnused removes a workload of which the provider took nothing in.
 func (s *Service) dropUnused(ctx context.Context, r row) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 	defer cancel()
-	if newest, err := s.newest(ctx, r.ID); err != nil || newest != nil {
+	newest, err := s.newest(ctx, r.ID)
+	if err != nil || newest != nil && !newest.Untouched {
+		return err
+	}
+	if err := s.rollouts.Deprovision(ctx, r.ID); err != nil {
 		return err
 	}
 	return s.drop(ctx, r)

@@ -87,9 +87,9 @@ func (s *Service) note(r row, verb string, err error) {
 	s.troubles.put(r.ID, wire.WorkloadTrouble{Verb: verb, At: s.now(), Message: err.Error()})
 }
 
-// roll makes a call that begins a rollout and returns as soon as that is recorded. An
-// error means that none was. before is the rollout that was the newest, id.Nil for
-// none.
+// roll makes a call that begins a rollout and returns soon after that is recorded. An
+// error means that nothing was changed: none was recorded, or the provider refused
+// it. before is the rollout that was the newest, id.Nil for none.
 func (s *Service) roll(ctx context.Context, r row, before id.ID, do func(ctx context.Context) (*rollout.Result, error)) (*rollout.Rollout, error) {
 	moved, stop := s.moves.watch(r.ID)
 	defer stop()
@@ -108,10 +108,14 @@ func (s *Service) roll(ctx context.Context, r row, before id.ID, do func(ctx con
 	for {
 		select {
 		case err := <-ended:
-			return s.begun(ctx, r, before, res, err)
+			ro, err := s.begun(ctx, r, before, res, err)
+			if err != nil {
+				return nil, err
+			}
+			return taken(ro)
 		case ev := <-moved:
 			if ev.Rollout != before {
-				return s.rollouts.Rollout(ctx, r.ID, ev.Rollout)
+				return s.accepted(ctx, r, ev.Rollout, moved)
 			}
 		case <-patience.C:
 			// Nothing is recorded yet: it waits for the provider to say how the
@@ -122,6 +126,40 @@ func (s *Service) roll(ctx context.Context, r row, before id.ID, do func(ctx con
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// refusalTime is how long a request waits for a provider to refuse what it cannot
+// do, which it does before it does anything.
+const refusalTime = 250 * time.Millisecond
+
+// accepted waits a moment for the provider to take a rollout in, or to refuse it.
+func (s *Service) accepted(ctx context.Context, r row, began id.ID, moved <-chan rollout.Event) (*rollout.Rollout, error) {
+	refusal := time.NewTimer(refusalTime)
+	defer refusal.Stop()
+	for {
+		ro, err := s.rollouts.Rollout(ctx, r.ID, began)
+		if err != nil {
+			return nil, err
+		}
+		if ro.Ended() || ro.Phase == rollout.PhaseAwait {
+			return taken(ro)
+		}
+		select {
+		case <-moved:
+		case <-refusal.C:
+			return ro, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// taken makes an error of a rollout that was refused before anything changed.
+func taken(ro *rollout.Rollout) (*rollout.Rollout, error) {
+	if ro.State == rollout.StateFailed && ro.Untouched {
+		return nil, ro.Err()
+	}
+	return ro, nil
 }
 
 // begun is the rollout that a call began. One that ended badly at once is no error:
