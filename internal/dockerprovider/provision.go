@@ -123,7 +123,8 @@ func (d *Driver) retry(ctx context.Context, w *records.Workload) (*records.Workl
 	}
 	w, err = d.records.Change(ctx, w.ID, func(w *records.Workload) error {
 		w.Wanted().Versions = versions
-		return d.desire(w, intent{rev: w.Wanted(), kind: store.AttemptApply, action: actionCreate}, d.now())
+		// In new containers: those of the first try have used up their time.
+		return d.desire(w, intent{rev: w.Wanted(), kind: store.AttemptApply, action: actionCreate, anew: true}, d.now())
 	})
 	return w, failed("provision", err)
 }
