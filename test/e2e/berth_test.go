@@ -67,6 +67,7 @@ func start(t *testing.T, change ...settings) *berth {
 func prepare(t *testing.T, change ...settings) *berth {
 	t.Helper()
 	socket := testimage.Socket(t)
+	bin := programs(t)
 	dir, err := os.MkdirTemp("", "berth-e2e-")
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +75,7 @@ func prepare(t *testing.T, change ...settings) *berth {
 	n := number.Add(1) - 1
 	tag := fmt.Sprintf("e%x-%x", os.Getpid(), n)
 	b := &berth{
-		t: t, bin: programs(t), dir: dir, listen: "127.0.0.1:0", docker: "unix://" + socket,
+		t: t, bin: bin, dir: dir, listen: "127.0.0.1:0", docker: "unix://" + socket,
 		tag: tag, prefix: "berth-" + tag, pool: poolFor(n), engine: dial(t, socket), log: &lockedBuffer{},
 	}
 	for _, c := range change {
@@ -211,6 +212,13 @@ func (b *berth) eventually(within time.Duration, what string, check func(ctx con
 
 func eventually(t *testing.T, within time.Duration, what string, check func(ctx context.Context) error) {
 	t.Helper()
+	if err := comes(within, what, check); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// comes repeats check until it returns nil, and says what it has not seen by then.
+func comes(within time.Duration, what string, check func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -218,12 +226,12 @@ func eventually(t *testing.T, within time.Duration, what string, check func(ctx 
 	for {
 		err := check(ctx)
 		if err == nil {
-			return
+			return nil
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("not within %s: %s: %v", within, what, err)
+			return fmt.Errorf("not within %s: %s: %w", within, what, err)
 		}
 	}
 }

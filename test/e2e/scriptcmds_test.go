@@ -14,17 +14,17 @@ import (
 
 // scriptUntil is `[!] until TEXT COMMAND…`: the command is repeated until its
 // output has the text, or has it no more.
-func (b *berth) scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
+func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: [!] until TEXT COMMAND...")
 	}
-	b.eventually(settleTime, fmt.Sprintf("%s says %q: %t", strings.Join(args[1:], " "), args[0], !neg), func(context.Context) error {
+	ts.Check(comes(settleTime, fmt.Sprintf("%s says %q: %t", strings.Join(args[1:], " "), args[0], !neg), func(context.Context) error {
 		err := ts.Exec(args[1], args[2:]...)
 		if out := ts.ReadFile("stdout") + ts.ReadFile("stderr"); strings.Contains(out, args[0]) == neg {
 			return fmt.Errorf("%v: %s", err, out)
 		}
 		return nil
-	})
+	}))
 }
 
 // scriptSecret is `secret VALUE ARG…`: the command line of `berth secret` with a

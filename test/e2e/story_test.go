@@ -48,7 +48,7 @@ func tell(t *testing.T, file string) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"until":   b.scriptUntil,
+			"until":   scriptUntil,
 			"secret":  b.scriptSecret,
 			"nowhere": b.scriptNowhere,
 			"load":    b.scriptLoad,
@@ -120,7 +120,7 @@ func (b *berth) scriptRunning(ts *testscript.TestScript, _ bool, args []string) 
 	if len(args) != 2 {
 		ts.Fatalf("usage: running APP N")
 	}
-	b.eventually(settleTime, args[1]+" containers of "+args[0]+" run and no other is there", func(context.Context) error {
+	ts.Check(comes(settleTime, args[1]+" containers of "+args[0]+" run and no other is there", func(context.Context) error {
 		var names []string
 		for _, c := range b.engine.containers(b.instance, args[0]) {
 			names = append(names, strings.Join(c.Names, " ")+" "+string(c.State))
@@ -130,7 +130,7 @@ func (b *berth) scriptRunning(ts *testscript.TestScript, _ bool, args []string) 
 			return fmt.Errorf("there are %q", names)
 		}
 		return nil
-	})
+	}))
 }
 
 // scriptVolumes is `volumes NAME…`: those volumes are there, and no other.
@@ -142,17 +142,19 @@ func (b *berth) scriptVolumes(ts *testscript.TestScript, _ bool, args []string) 
 
 // scriptNothing is `nothing`: no container and no network is left.
 func (b *berth) scriptNothing(ts *testscript.TestScript, _ bool, _ []string) {
-	b.leavesNothing()
+	ts.Check(comes(settleTime, "nothing is left", b.empty))
 }
 
 // leavesNothing waits until no container and no network of this Berth is there.
 func (b *berth) leavesNothing() {
 	b.t.Helper()
-	b.eventually(settleTime, "nothing is left", func(context.Context) error {
-		containers, networks := b.engine.containers(b.instance, ""), b.engine.networks(b.instance)
-		if len(containers)+len(networks) > 0 {
-			return fmt.Errorf("containers %+v, networks %q", containers, networks)
-		}
-		return nil
-	})
+	b.eventually(settleTime, "nothing is left", b.empty)
+}
+
+func (b *berth) empty(context.Context) error {
+	containers, networks := b.engine.containers(b.instance, ""), b.engine.networks(b.instance)
+	if len(containers)+len(networks) > 0 {
+		return fmt.Errorf("containers %+v, networks %q", containers, networks)
+	}
+	return nil
 }
