@@ -124,13 +124,10 @@ func (p *Provider) restartInPlace(ctx context.Context, instance id.ID) error {
 
 // Scale implements provider.Provider.
 func (p *Provider) Scale(ctx context.Context, instance id.ID, spec provider.ResourceSpec) error {
+	if !p.can(provider.CapScale) || spec.GPU != "" {
+		return fmt.Errorf("scale instance %s: %w: scale, or a GPU", instance, provider.ErrNotSupported)
+	}
 	err := p.change(ctx, instance, func(rec *record) (bool, error) {
-		switch {
-		case !p.can(provider.CapScale):
-			return false, fmt.Errorf("%w: scale", provider.ErrNotSupported)
-		case spec.GPU != "":
-			return false, fmt.Errorf("%w: a GPU", provider.ErrNotSupported)
-		}
 		if err := spec.Validate(); err != nil {
 			return false, err
 		}

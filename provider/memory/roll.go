@@ -107,21 +107,25 @@ func (p *Provider) rolling(ctx context.Context, rec *record, m, old members) (ti
 	if err != nil {
 		return 0, err
 	}
-	oldReady, oldCount := 0, old.count()
+	oldReady, oldCount := 0, 0
 	var ending []seen
-	for replica := oldCount - 1; replica >= 0; replica-- {
+	for replica := old.count() - 1; replica >= 0; replica-- {
 		g := old.group(replica)
+		if len(g.all) == 0 {
+			continue
+		}
+		oldCount++
 		isReady := g.ready()
 		if isReady {
 			oldReady++
 		}
-		asked := len(g.all) > 0 && !g.all[0].askedAt.IsZero()
+		asked := !g.all[0].askedAt.IsZero()
 		if asked || !isReady {
 			ending = append(ending, g.all...)
 		}
 	}
 	if spare := ready + oldReady - (rec.Replicas - unavailable); spare > 0 && oldReady > 0 {
-		for replica := oldCount - 1; replica >= 0 && spare > 0; replica-- {
+		for replica := old.count() - 1; replica >= 0 && spare > 0; replica-- {
 			if g := old.group(replica); g.ready() {
 				ending = append(ending, g.all...)
 				spare--
@@ -142,7 +146,7 @@ func (p *Provider) rolling(ctx context.Context, rec *record, m, old members) (ti
 	return poll, nil
 }
 
-// count is how many groups there are, also such as were only begun.
+// count is one above the highest replica that there is, also when it was only begun.
 func (m members) count() int {
 	most := 0
 	for _, s := range m.all {

@@ -248,7 +248,11 @@ func initFailureKeepsOld(e *env) {
 	if !strings.Contains(st.Message, "3") || !strings.Contains(st.Message, "no such table") {
 		e.Errorf("the message %q does not say why", st.Message)
 	}
+	e.settle()
 	p.noGap("a rollout whose init failed")
+	if st := e.status(req.InstanceID); !st.Available {
+		e.Errorf("the old release serves, and the instance is %s", describe(st))
+	}
 }
 
 // failureIsNoBase deploys a part on top of a release that failed.

@@ -23,17 +23,15 @@ const patience = 5 * time.Second
 // perform takes one step.
 func (r *runner) perform(w output, step string) error {
 	name, arg := cut(step)
-	if f, ok := plainSteps[name]; ok {
+	if f, ok := steps()[name]; ok {
 		return f(r, w, arg)
 	}
 	return errors.New("there is no such step")
 }
 
-// plainSteps is filled by init because steps perform steps.
-var plainSteps map[string]func(*runner, output, string) error
-
-func init() {
-	plainSteps = map[string]func(*runner, output, string) error{
+// steps are by name. Run tells what each does.
+func steps() map[string]func(*runner, output, string) error {
+	return map[string]func(*runner, output, string) error{
 		"out":   func(_ *runner, w output, arg string) error { return say(w.out, arg) },
 		"err":   func(_ *runner, w output, arg string) error { return say(w.err, arg) },
 		"lines": (*runner).lines, "long": (*runner).long,
