@@ -21,6 +21,7 @@ const (
 	startTime = 20 * time.Second
 	stopTime  = 20 * time.Second
 	cleanTime = time.Minute
+	sweepTime = 3 * time.Minute // when everything is left
 )
 
 // berth is a control plane and its data plane, in a directory of their own.

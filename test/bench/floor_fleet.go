@@ -15,7 +15,7 @@ import (
 
 const (
 	sidecarPort = 8081
-	fleetTime   = 2 * time.Minute // for one side
+	fleetTime   = 4 * time.Minute // for one side, also beside other work; alone it takes less than one
 	// leaving bounds how many workloads are taken away at once.
 	leaving = 8
 )

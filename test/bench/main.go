@@ -37,7 +37,7 @@ type options struct {
 }
 
 // deadline bounds a whole run.
-const deadline = 15 * time.Minute
+const deadline = 25 * time.Minute
 
 func main() {
 	var o options

@@ -150,16 +150,23 @@ func (r *raw) clean(instance string) error {
 // sweep removes every container and network of this benchmark and of the owner
 // with the instance id, whatever state a failure left them in, and the image.
 func sweep(engine *client.Client, instance string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), cleanTime)
+	ctx, cancel := context.WithTimeout(context.Background(), sweepTime)
 	defer cancel()
 	var errs []error
 	all, err := engine.ContainerList(ctx, client.ContainerListOptions{All: true})
 	errs = append(errs, err)
+	var left []string
 	for _, c := range all.Items {
 		if ours := instance != "" && c.Labels[docker.LabelInstance] == instance; ours || strings.HasPrefix(strings.Join(c.Names, ""), "/"+prefix) {
-			errs = append(errs, removeContainer(ctx, engine, c.ID))
+			left = append(left, c.ID)
 		}
 	}
+	failed := make([]error, len(left)) // one that cannot be removed keeps none of the others
+	_ = atOnce(ctx, len(left), leaving, func(ctx context.Context, i int) error {
+		failed[i] = removeContainer(ctx, engine, left[i])
+		return nil
+	})
+	errs = append(errs, failed...)
 	nets, err := engine.NetworkList(ctx, client.NetworkListOptions{})
 	errs = append(errs, err)
 	for _, n := range nets.Items {
