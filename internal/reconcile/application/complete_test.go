@@ -69,3 +69,35 @@ func TestAServiceThatBecomesAJobIsTakenOffItsRouteFirst(t *testing.T) {
 		t.Errorf("condition %+v; %s", c, r.describe())
 	}
 }
+
+func TestAFirstJobThatFailsLeavesNothingRunningBesideIt(t *testing.T) {
+	for _, image := range []string{"job:bad", "job:never"} {
+		r := startRig(t)
+		r.apply(r.spec(image, asJob(spec.RestartNo), asGroup("side:1")))
+		r.woken(5 * time.Minute)
+		if a := r.attempt(); a.State != store.AttemptFailed || len(r.running()) != 0 {
+			t.Errorf("%s: attempt %+v; %s", image, a, r.describe())
+		}
+		if got := strings.Join(r.startOrder(), " "); got != "migrate main log" {
+			t.Errorf("%s: started %s", image, got)
+		}
+	}
+}
+
+func TestAJobsTimeDoesNotBeginWhileItWaits(t *testing.T) {
+	job := startRig(t)
+	db := job.beside("db")
+	applyBoth(job, db, job.spec("job:1", asJob(spec.RestartNo), func(s *spec.Service) {
+		s.DependsOn = []spec.Dependency{{Service: "db", Condition: spec.DependsReady}}
+		s.CompletionTimeout = time.Second
+	}), noRoute(db.spec("slow:1")))
+	for range 100 {
+		job.pass()
+		db.pass()
+		job.sync()
+		job.clock.Advance(100 * time.Millisecond)
+	}
+	if a := job.part(); a.State != store.AttemptSucceeded {
+		t.Errorf("attempt %+v", a)
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/berth-cloud/berth/internal/docker/dockertest"
+	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 )
@@ -131,5 +133,99 @@ func TestWaitingForADependencyLeavesTheOldReleaseServing(t *testing.T) {
 	}
 	if got := web.part(); got.State != store.AttemptSucceeded {
 		t.Errorf("attempt %+v", got)
+	}
+}
+
+// together runs passes of both services for that long.
+func (r *rig) together(other *rig, d time.Duration) {
+	for end := r.clock.Now().Add(d); r.clock.Now().Before(end); r.clock.Advance(50 * time.Millisecond) {
+		r.pass()
+		other.pass()
+		r.sync()
+	}
+}
+
+func onDB(s *spec.Service) {
+	s.DependsOn = []spec.Dependency{{Service: "db", Condition: spec.DependsReady}}
+}
+
+func TestEveryTryOfAFirstDeployWaitsForWhatItDependsOn(t *testing.T) {
+	for image, shape := range map[string]func(*spec.Service){"good:1": func(*spec.Service) {}, "job:1": asJob(spec.RestartNo)} {
+		web := startRig(t)
+		db := web.beside("db")
+		applyBoth(web, db, web.spec(image, shape, onDB), noRoute(db.spec("exits:1")))
+		web.together(db, 30*time.Second)
+		for _, h := range web.engine.History() {
+			if h.Did == "start" && strings.HasPrefix(h.Name, web.service) {
+				t.Fatalf("%s was started, and db never was ready", h.Name)
+			}
+		}
+		db.apply(noRoute(db.spec("good:2")))
+		web.together(db, 2*time.Minute)
+		if c := web.ready(); c.Status != reconcile.True {
+			t.Errorf("once db is there: %+v", c)
+		}
+	}
+}
+
+func TestADependencyThatGoesAwayLaterStopsNobody(t *testing.T) {
+	for name, c := range map[string]struct {
+		image string
+		shape func(*spec.Service)
+	}{
+		"blue-green": {"slow:1", func(*spec.Service) {}}, "hand-over": {"slow:1", withVolume}, "rolling": {"slow:1", asRolling("", "")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			web := startRig(t)
+			db := web.beside("db")
+			db.apply(noRoute(db.spec("good:1")))
+			web.apply(web.spec("good:1", c.shape, onDB))
+			web.together(db, 10*time.Second)
+			begun := len(web.engine.Containers())
+			web.apply(web.spec(c.image, c.shape, onDB))
+			for range 100 {
+				if len(web.engine.Containers()) > begun {
+					break
+				}
+				web.together(db, 50*time.Millisecond)
+			}
+			web.together(db, time.Second)
+			for _, name := range web.running() {
+				if strings.HasPrefix(name, db.service) {
+					web.engine.Kill(name, 1, false)
+				}
+			}
+			web.memory.TouchAll()
+			web.together(db, 30*time.Second)
+			if a := web.part(); a.State != store.AttemptSucceeded {
+				t.Errorf("attempt %+v; %s", a, web.describe())
+			}
+		})
+	}
+}
+
+func TestADependencyThatCameUpAfterItsChangeFailedIsThere(t *testing.T) {
+	web := startRig(t)
+	db := web.beside("db")
+	runs := 0
+	image := web.image("later:1", dockertest.Behaviour{PerRun: func(dockertest.Run) dockertest.Behaviour {
+		if runs++; runs == 1 {
+			return images["exits:1"]
+		}
+		return images["good:1"]
+	}})
+	db.apply(noRoute(db.spec(image)))
+	for range 200 {
+		db.pass()
+		web.sync()
+		web.clock.Advance(100 * time.Millisecond)
+	}
+	if a, c := db.part(), db.ready(); a.State != store.AttemptFailed || c.Reason != string(ReasonDeployed) {
+		t.Fatalf("attempt %+v, condition %+v", a, c)
+	}
+	web.apply(web.spec("good:1", onDB))
+	web.together(db, 10*time.Second)
+	if a := web.part(); a.State != store.AttemptSucceeded {
+		t.Errorf("attempt %+v", a)
 	}
 }

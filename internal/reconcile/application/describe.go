@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 )
 
@@ -20,6 +21,9 @@ func describe(a *Action) (phase, text string) {
 	case ActCreate:
 		return "create", "container " + a.Container + " made"
 	case ActStart:
+		if a.Why != "" {
+			return "start", "container " + a.Container + " started: " + a.Why
+		}
 		return "start", "container " + a.Container + " started"
 	case ActSetActive:
 		return describeActive(a)
@@ -44,6 +48,8 @@ func describe(a *Action) (phase, text string) {
 // next words what is waited for once an action is done; "" is nothing.
 func next(a *Action) (phase, text string) {
 	switch {
+	case a.Kind == ActStart && a.Release != nil && (a.Release.Spec.Completes() || specOf(a.Release, a.Member).Role == spec.RoleInit):
+		return "probe", "waiting until " + a.Container + " has run to its end"
 	case a.Kind == ActStart && a.Release != nil:
 		return "probe", "waiting until " + a.Container + " is ready"
 	case a.Kind == ActSetActive && a.Why == "cutover" && a.Active.PreviousID != "" && !handsOver(a.Release, nil):
@@ -53,6 +59,9 @@ func next(a *Action) (phase, text string) {
 }
 
 func describeActive(a *Action) (phase, text string) {
+	if a.Why == whyCompleted {
+		return "", "" // the end of the attempt says so
+	}
 	if len(a.Active.Targets) == 0 && len(a.Active.Route.Hosts) == 0 {
 		return "hold", "it is out of service: " + a.Why
 	}
@@ -60,7 +69,11 @@ func describeActive(a *Action) (phase, text string) {
 		return "hold", "traffic is held: " + a.Why
 	}
 	text = fmt.Sprintf("traffic goes to %s of %s", replicas(len(a.Active.Targets)), a.Active.ReleaseID)
-	if a.Why != "cutover" {
+	switch a.Why {
+	case "cutover":
+	case whyRolling:
+		text = fmt.Sprintf("traffic goes to %s, old ones and new ones", replicas(len(a.Active.Targets)))
+	default:
 		text += ": " + a.Why
 	}
 	return "cutover", text

@@ -303,7 +303,7 @@ func (c *Controller) remove(ctx context.Context, w *World, a *Action) error {
 	if err := c.rt.Remove(ctx, a.Container); err != nil {
 		return err
 	}
-	return c.removeFileVolumes(ctx, w, a.Container)
+	return c.removeFileVolumes(ctx, a.Container)
 }
 
 // freeAddress lets an address rest if the engine says in so many words that

@@ -1,6 +1,7 @@
 package application
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -39,6 +40,7 @@ func (c *Controller) fileVolumes(app, container string, m spec.Member) []fileVol
 
 func (c *Controller) ensureFileVolumes(ctx context.Context, app, container string, m spec.Member) error {
 	for _, f := range c.fileVolumes(app, container, m) {
+		c.memory.noteFiles(c.service, true)
 		if err := c.rt.EnsureVolume(ctx, f.volume); err != nil {
 			return fmt.Errorf("volume for files in %s: %w", f.dir, err)
 		}
@@ -72,15 +74,10 @@ func (c *Controller) fill(ctx context.Context, a *Action) error {
 }
 
 // removeFileVolumes removes what held the files of a container that is gone.
-func (c *Controller) removeFileVolumes(ctx context.Context, w *World, container string) error {
-	if !w.hasFiles() {
-		return nil
-	}
-	l := c.ownerLabels()
-	l[docker.LabelFiles] = container
-	all, err := c.rt.ListVolumes(ctx, l)
+func (c *Controller) removeFileVolumes(ctx context.Context, container string) error {
+	all, err := c.fileVolumesOf(ctx, container)
 	if err != nil {
-		return fmt.Errorf("list the file volumes of %s: %w", container, err)
+		return err
 	}
 	for _, v := range all {
 		if err := c.rt.RemoveVolume(ctx, v.Name); err != nil {
@@ -88,4 +85,20 @@ func (c *Controller) removeFileVolumes(ctx context.Context, w *World, container 
 		}
 	}
 	return nil
+}
+
+// fileVolumesOf lists the volumes with the files of a container, or for "" of
+// all that the service has or had. The engine is not asked again once it has
+// said that there is none, until one is made.
+func (c *Controller) fileVolumesOf(ctx context.Context, container string) ([]docker.Volume, error) {
+	if c.memory.hasNoFiles(c.service) {
+		return nil, nil
+	}
+	l := c.ownerLabels()
+	l[docker.LabelFiles] = container
+	all, err := c.rt.ListVolumes(ctx, l)
+	if err != nil {
+		return nil, fmt.Errorf("list the file volumes of %s: %w", cmp.Or(container, c.service), err)
+	}
+	return all, nil
 }

@@ -248,6 +248,9 @@ func (c *Controller) teardown(ctx context.Context, app string, attempt int64) er
 		if err := c.gatherContainers(ctx, w); err != nil {
 			return err
 		}
+		if err := c.gatherGrace(ctx, w); err != nil {
+			return err
+		}
 		c.memory.markDirty(c.service)
 		if err := c.gatherLeaked(ctx, w); err != nil {
 			return err
@@ -264,4 +267,26 @@ func (c *Controller) teardown(ctx context.Context, app string, attempt int64) er
 		}
 	}
 	return fmt.Errorf("%s: %w", c.service, ErrTeardownPending)
+}
+
+// gatherGrace finds the longest grace of the releases that the containers are
+// of: what is no longer desired says none itself.
+func (c *Controller) gatherGrace(ctx context.Context, w *World) error {
+	for i := range w.Groups {
+		for j := range w.Groups[i].Members {
+			id := w.Groups[i].Members[j].ReleaseID
+			if id == "" {
+				continue
+			}
+			r, err := c.release(ctx, id)
+			switch {
+			case errors.Is(err, store.ErrNotFound):
+			case err != nil:
+				return err
+			default:
+				w.Desired.Spec.StopGrace = max(w.Desired.Spec.StopGrace, r.Spec.StopGrace)
+			}
+		}
+	}
+	return nil
 }

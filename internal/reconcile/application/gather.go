@@ -11,12 +11,22 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 )
 
 // gather looks at everything a plan needs. It changes nothing but the shared
 // memory of what was seen.
 func (c *Controller) gather(ctx context.Context) (*World, error) {
+	w, err := c.gatherWorld(ctx)
+	if err != nil || w.Desired == nil {
+		return w, err
+	}
+	return w, c.gatherLeaked(ctx, w)
+}
+
+// gatherWorld is gather without what only a pass that acts may look for.
+func (c *Controller) gatherWorld(ctx context.Context) (*World, error) {
 	w := &World{Now: c.now(), Timing: c.timing, Ingress: c.ingress()}
 	d, err := c.store.GetDesiredService(ctx, c.service)
 	switch {
@@ -44,7 +54,7 @@ func (c *Controller) gather(ctx context.Context) (*World, error) {
 		return nil, err
 	}
 	c.probeDue(ctx, w)
-	return w, c.gatherLeaked(ctx, w)
+	return w, nil
 }
 
 // gatherRecords reads the attempt and the releases.
@@ -83,8 +93,27 @@ func (c *Controller) gatherRecords(ctx context.Context, w *World) error {
 	if releaseID == "" {
 		return nil
 	}
-	w.Release, err = c.release(ctx, releaseID)
-	return err
+	if w.Release, err = c.release(ctx, releaseID); err != nil {
+		return err
+	}
+	w.Release = asDesired(w.Release, &d.Spec)
+	if w.Active != nil && w.Active.ReleaseID == releaseID {
+		w.ActiveRelease = w.Release
+	}
+	return nil
+}
+
+// asDesired is a release with everything that no container is made from as it
+// is desired now. A release lasts for as long as its content does, and what it
+// records of such settings may be older.
+func asDesired(r *store.Release, d *spec.Service) *store.Release {
+	out := *r
+	s := &out.Spec
+	s.Strategy, s.MaxSurge, s.MaxUnavailable, s.KeepPrevious = d.Strategy, d.MaxSurge, d.MaxUnavailable, d.KeepPrevious
+	s.ReadyTimeout, s.StableWindow, s.CompletionTimeout = d.ReadyTimeout, d.StableWindow, d.CompletionTimeout
+	s.DrainTimeout, s.StopGrace, s.HoldTimeout = d.DrainTimeout, d.StopGrace, d.HoldTimeout
+	s.DependsOn, s.DependsTimeout = d.DependsOn, d.DependsTimeout
+	return &out
 }
 
 func (c *Controller) gatherAttempt(ctx context.Context, w *World) error {
@@ -317,45 +346,29 @@ func (c *Controller) gatherLeaked(ctx context.Context, w *World) error {
 func (w *World) partOfGroup(name string) bool {
 	main := mainName(name)
 	return name != main && slices.ContainsFunc(w.Groups, func(g Group) bool { return g.Name == main }) ||
-		name == main && slices.ContainsFunc(w.Groups, func(g Group) bool { return g.Name == main && g.member(name) == nil })
+		name == main && slices.ContainsFunc(w.Groups, func(g Group) bool { return g.Name == main && g.Main().Status == "" })
 }
 
 // gatherLeakedVolumes finds volumes with the files of containers that are gone.
 func (c *Controller) gatherLeakedVolumes(ctx context.Context, w *World) error {
-	if !w.hasFiles() {
-		return nil
-	}
-	l := c.ownerLabels()
-	l[docker.LabelFiles] = ""
-	all, err := c.rt.ListVolumes(ctx, l)
+	all, err := c.fileVolumesOf(ctx, "")
 	if err != nil {
-		return fmt.Errorf("list the file volumes of %s: %w", c.service, err)
+		return err
 	}
+	c.memory.noteFiles(c.service, len(all) > 0 || w.hasFiles())
 	for _, v := range all {
 		if name := v.Labels[docker.LabelFiles]; name != "" && !w.nameHeld(name) {
-			w.LeakedVolumes = append(w.LeakedVolumes, v.Name)
+			w.LeakedVolumes = append(w.LeakedVolumes, LeakedVolume{Name: v.Name, Container: name})
 		}
 	}
 	return nil
 }
 
-// hasFiles reports whether any release that is known, or that is being taken
-// down, may have put files into volumes.
+// hasFiles reports whether a release that is known puts files into volumes.
 func (w *World) hasFiles() bool {
-	if w.Desired.Suspended {
-		return true
-	}
-	for _, r := range []*store.Release{w.Release, w.ActiveRelease, w.Previous} {
-		if r == nil {
-			continue
-		}
-		for _, m := range r.Spec.Members() {
-			if len(m.Files) > 0 {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc([]*store.Release{w.Release, w.ActiveRelease, w.Previous}, func(r *store.Release) bool {
+		return r != nil && slices.ContainsFunc(r.Spec.Members(), func(m spec.Member) bool { return len(m.Files) > 0 })
+	})
 }
 
 // holder is the name under which a container holds an address: names of two

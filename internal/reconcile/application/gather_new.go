@@ -81,8 +81,8 @@ func (c *Controller) gatherDependencies(ctx context.Context, w *World) error {
 	if len(w.Desired.Spec.DependsOn) == 0 {
 		return nil
 	}
-	defer func() { c.memory.noteWaiting(c.service, len(w.Dependencies) > 0) }()
-	if w.Release == nil || w.Attempt == nil || w.Attempt.State.Final() || w.Active != nil && w.Active.ReleaseID == w.Release.ID {
+	defer func() { c.memory.noteWaiting(c.service, len(w.Dependencies) > 0 && !w.Attempt.State.Final()) }()
+	if w.Release == nil || !w.comesUp() || w.Active != nil && w.Active.ReleaseID == w.Release.ID || w.begun(w.Release) {
 		return nil
 	}
 	for _, d := range w.Release.Spec.DependsOn {
@@ -129,9 +129,15 @@ func (c *Controller) dependencySettled(ctx context.Context, d *store.DesiredServ
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return "", false, storeError(fmt.Sprintf("read attempt %d", d.AttemptID), err)
 	}
+	active, err := c.store.GetActiveRelease(ctx, d.Name)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return "", false, storeError("read the active release of "+d.Name, err)
+	}
+	there := err == nil && (want == spec.DependsCompleted || len(active.Targets) > 0)
 	for _, part := range a.Services {
 		switch {
 		case part.Service != d.Name:
+		case part.State == store.AttemptFailed && there && part.ReleaseID == active.ReleaseID: // a later try came through
 		case part.State == store.AttemptFailed:
 			return fmt.Sprintf("its last change failed (%s)", part.Reason), true, nil
 		case !part.State.Final() && want == spec.DependsCompleted:
@@ -140,14 +146,11 @@ func (c *Controller) dependencySettled(ctx context.Context, d *store.DesiredServ
 			return "it is not ready yet", false, nil
 		}
 	}
-	active, err := c.store.GetActiveRelease(ctx, d.Name)
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case there:
+		return "", false, nil
+	case active.ReleaseID == "":
 		return "it is not ready yet", false, nil
-	case err != nil:
-		return "", false, storeError("read the active release of "+d.Name, err)
-	case want == spec.DependsReady && len(active.Targets) == 0:
-		return "no replica of it serves", false, nil
 	}
-	return "", false, nil
+	return "no replica of it serves", false, nil
 }

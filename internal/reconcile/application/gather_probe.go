@@ -42,7 +42,7 @@ func (c *Controller) due(w *World) []asked {
 		}
 		for j := range g.Members {
 			m := &g.Members[j]
-			s := specOf(r, m.Member)
+			s := specFor(r, m)
 			if m.Role == spec.RoleInit || m.Status != docker.StatusRunning || s.Name == "" {
 				continue
 			}
@@ -146,7 +146,7 @@ func (c *Controller) quoteLate(ctx context.Context, w *World) {
 			if m.Status != docker.StatusRunning {
 				continue
 			}
-			late := probed(specOf(r, m.Member)) && expired(m, &r.Spec, w.Now)
+			late := probed(specFor(r, m)) && expired(m, &r.Spec, w.Now)
 			if m.Role == spec.RoleInit {
 				late = !w.Now.Before(m.Started.Add(w.Timing.InitTimeout))
 			}
@@ -181,7 +181,7 @@ func (c *Controller) noteProven(w *World) {
 		}
 		for j := range g.Members {
 			m := &g.Members[j]
-			s := specOf(r, m.Member)
+			s := specFor(r, m)
 			if m.Status != docker.StatusRunning || !m.Recheck || m.Role == spec.RoleInit || s.Name == "" {
 				continue
 			}

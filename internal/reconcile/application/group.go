@@ -30,6 +30,7 @@ type Member struct {
 	Status    docker.Status // "": it does not stand
 	ImageID   string
 	Address   netip.Addr
+	Created   time.Time
 	Started   time.Time
 	Exit      docker.ExitState
 	Restart   docker.RestartPolicy
@@ -57,11 +58,13 @@ func (g *Group) Main() *Member {
 	return &Member{Name: g.Name}
 }
 
-// member finds a member by what the spec calls it; nil: it does not stand.
-func (g *Group) member(name string) *Member {
+// member finds the container of a member of the spec; nil: it does not stand. A
+// main container is known by its role alone: earlier versions called every one
+// "main".
+func (g *Group) member(s spec.Member) *Member {
 	for i := range g.Members {
-		if g.Members[i].Member == name {
-			return &g.Members[i]
+		if m := &g.Members[i]; m.Role == s.Role && (s.Role == spec.RoleMain || m.Member == s.Name) {
+			return m
 		}
 	}
 	return nil
@@ -102,7 +105,7 @@ func (g *Group) Running() bool {
 // runs reports whether every container that should last runs.
 func (g *Group) runs(r *store.Release) bool {
 	for _, s := range r.Spec.Members() {
-		if m := g.member(s.Name); s.Role != spec.RoleInit && (m == nil || m.Status != docker.StatusRunning) {
+		if m := g.member(s); s.Role != spec.RoleInit && (m == nil || m.Status != docker.StatusRunning) {
 			return false
 		}
 	}

@@ -294,3 +294,32 @@ func TestAStoppedServiceKeepsItsContainersAndStartsThemAgain(t *testing.T) {
 		t.Errorf("condition %+v; running %v, before %v", c, r.running(), before)
 	}
 }
+
+func TestARollbackWhileTheOldGroupIsBeingStoppedStartsItAgain(t *testing.T) {
+	r := startRig(t)
+	slowStop := func(s *spec.Service) { s.Sidecars = []spec.Member{{Name: "log", Image: "slow:1"}} }
+	r.apply(r.spec("good:1", slowStop))
+	r.settle(40, time.Minute)
+	first := r.attempt().ReleaseID
+	r.apply(r.spec("good:2", slowStop))
+	for !r.stopping() {
+		r.pass()
+		r.sync()
+		r.clock.Advance(100 * time.Millisecond)
+	}
+	r.change("rollback", func(d *store.DesiredService) { d.ReleaseID = first })
+	r.passFor(40 * time.Second)
+	if a := r.attempt(); a.State != store.AttemptSucceeded || a.ReleaseID != first {
+		t.Errorf("attempt %+v; %s", a, r.describe())
+	}
+}
+
+// stopping reports whether a stop was asked for already.
+func (r *rig) stopping() bool {
+	for _, h := range r.engine.History() {
+		if h.Did == "stop" {
+			return true
+		}
+	}
+	return false
+}

@@ -39,6 +39,7 @@ type serviceMemory struct {
 	errors   int  // passes in a row that an effect ended
 	waiting  bool // for a service that it depends on
 	clean    bool // addresses were compared with containers since the last effect
+	noFiles  bool // the engine has no volume with files of its containers
 }
 
 // of returns a service's memory; the lock is held.
@@ -212,6 +213,18 @@ func (m *Memory) Waiting() []string {
 		}
 	}
 	return out
+}
+
+func (m *Memory) hasNoFiles(service string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.of(service).noFiles
+}
+
+func (m *Memory) noteFiles(service string, any bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(service).noFiles = !any
 }
 
 func (m *Memory) takeDirty(service string) bool {

@@ -93,7 +93,7 @@ func (p *planner) approach(goal *store.Release) int {
 		return p.rollOver(goal)
 	case p.isActive(goal):
 		return p.steady(goal)
-	case p.waitsForOthers():
+	case p.waitsForOthers(goal):
 		p.keepServing()
 		p.waitForOthers()
 	case w.Active != nil && handsOver(goal, w.ActiveRelease):

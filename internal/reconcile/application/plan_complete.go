@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
@@ -20,13 +21,14 @@ func (p *planner) complete(goal *store.Release) {
 		p.completed(goal, g)
 		return
 	}
-	if p.waitsForOthers() {
-		p.waitForOthers()
+	if p.w.Active == nil && p.attemptFailed() && g != nil && g.Running() {
+		p.stopWhenDrained(g) // what ran beside it
+	}
+	if p.waitsToRetry() {
 		return
 	}
-	if p.w.Active == nil && p.attemptFailed() && p.w.Now.Before(p.w.RetryAt) {
-		p.wake(p.w.RetryAt)
-		p.condition(reconcile.False, Reason(p.w.Attempt.Reason), p.w.Attempt.Message)
+	if p.waitsForOthers(goal) {
+		p.waitForOthers()
 		return
 	}
 	if w := p.w; w.Active != nil && len(w.Active.Targets) > 0 {
@@ -60,10 +62,12 @@ func (p *planner) run(goal *store.Release, g *Group) {
 		case c.Role != spec.RoleMain && c.verdict.failed != "":
 			p.fail(c.verdict.failed, c.verdict.detail)
 			return
-		case c.Role != spec.RoleMain || c.m == nil:
+		case c.Role != spec.RoleMain && c.step == stepBusy:
+			p.wake(c.verdict.again)
+		case c.Role != spec.RoleMain || c.m == nil || c.step == stepBlocked && c.m.Status == docker.StatusCreated:
 		case c.m.completed():
 			row := store.ActiveRelease{Service: w.Desired.Name, AppID: w.Desired.AppID, ReleaseID: goal.ID, Replicas: 1, Since: w.Now}
-			p.act(Action{Kind: ActSetActive, Active: &row, Release: goal, Why: "completed"})
+			p.act(Action{Kind: ActSetActive, Active: &row, Release: goal, Why: whyCompleted})
 			p.condition(reconcile.True, ReasonCompleted, "it ran to its end")
 			return
 		case c.m.ended():
@@ -80,24 +84,36 @@ func (p *planner) run(goal *store.Release, g *Group) {
 
 // runAgain decides about a run that failed.
 func (p *planner) runAgain(goal *store.Release, g *Group, c place) {
-	if goal.Spec.Restart != spec.RestartOnFailure || p.late() {
+	if goal.Spec.Restart != spec.RestartOnFailure || p.late(c.m) {
 		p.fail(ReasonJobFailed, explainEnd(c.m, ""))
 		return
 	}
-	p.startAgain(goal, g.Replica, c, false)
+	p.runNext(goal, g.Replica, c)
 	p.condition(reconcile.Unknown, ReasonRunningToComplete, "it is run again: "+explainEnd(c.m, ""))
-	p.wake(p.deadline())
+	p.wake(p.deadline(c.m))
 }
+
+// runNext starts the next run once its time has come.
+func (p *planner) runNext(goal *store.Release, replica int, c place) {
+	if p.w.Now.Before(c.m.RestartAt) {
+		p.wake(c.m.RestartAt)
+		return
+	}
+	p.start(goal, replica, c.Member, fmt.Sprintf("the run before exited with code %d", c.m.Exit.Code))
+}
+
+// whyCompleted marks the row of a release that ran to its end.
+const whyCompleted = "completed"
 
 // watchRun waits for the end of a run, up to its deadline.
 func (p *planner) watchRun(c place) {
-	if p.late() {
+	if p.late(c.m) {
 		p.act(Action{Kind: ActStop, Container: c.m.Name, Grace: p.grace(), Why: "its time to complete is over"})
 		p.fail(ReasonCompletionTimeout, fmt.Sprintf("container %s did not run to its end within %s; raise completion_timeout if it only needs longer%s",
 			c.m.Name, p.completionTimeout(), lastLines(c.m)))
 		return
 	}
-	p.wake(p.deadline())
+	p.wake(p.deadline(c.m))
 	p.condition(reconcile.Unknown, ReasonRunningToComplete, "it runs to its end")
 }
 
@@ -108,7 +124,7 @@ func (p *planner) completed(goal *store.Release, g *Group) {
 	}
 	row := *p.w.Active
 	row.ReleaseID, row.Targets, row.Replicas = goal.ID, nil, 1
-	if p.setActive(row, "completed"); p.plans(ActSetActive, "") {
+	if p.setActive(row, whyCompleted); p.plans(ActSetActive, "") {
 		p.condition(reconcile.True, ReasonCompleted, "it ran to its end")
 		return
 	}
@@ -124,7 +140,14 @@ func (p *planner) completionTimeout() time.Duration {
 	return cmp.Or(p.w.Desired.Spec.CompletionTimeout, spec.DefaultCompletionTimeout)
 }
 
-// deadline is when the attempt's run has to be over.
-func (p *planner) deadline() time.Time { return p.w.AttemptAt.Add(p.completionTimeout()) }
+// deadline is when the attempt's runs have to be over. What the attempt waited
+// for before its container was made is not the program's time.
+func (p *planner) deadline(m *Member) time.Time {
+	from := p.w.AttemptAt
+	if m.Created.After(from) {
+		from = m.Created
+	}
+	return from.Add(p.completionTimeout())
+}
 
-func (p *planner) late() bool { return !p.w.Now.Before(p.deadline()) }
+func (p *planner) late(m *Member) bool { return !p.w.Now.Before(p.deadline(m)) }

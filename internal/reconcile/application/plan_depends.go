@@ -3,20 +3,46 @@ package application
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/spec"
+	"github.com/berth-cloud/berth/internal/store"
 )
 
 // waitsForOthers reports whether a new release may not start yet, because a
-// service that it depends on is not there.
-func (p *planner) waitsForOthers() bool { return p.attemptOpen() && len(p.w.Dependencies) > 0 }
+// service that it depends on is not there. Once it has begun to start, whatever
+// goes away stops it no more.
+func (p *planner) waitsForOthers(goal *store.Release) bool {
+	return p.w.comesUp() && len(p.w.Dependencies) > 0 && !p.w.begun(goal)
+}
+
+// comesUp reports whether the desired release is yet to come up: by the attempt,
+// or by one try after another where nothing serves.
+func (w *World) comesUp() bool {
+	if w.Attempt == nil {
+		return false
+	}
+	return !w.Attempt.State.Final() || w.Attempt.State == store.AttemptFailed && w.Active == nil
+}
+
+// begun reports whether the attempt has started anything of a release.
+func (w *World) begun(r *store.Release) bool {
+	return slices.ContainsFunc(w.Groups, func(g Group) bool {
+		return g.matches(r) && slices.ContainsFunc(g.Members, func(m Member) bool {
+			return m.live() || !m.Started.IsZero() && !m.Started.Before(w.AttemptAt)
+		})
+	})
+}
 
 // waitForOthers waits for dependencies, within the time that the service gives
 // them.
 func (p *planner) waitForOthers() {
 	w := p.w
+	if p.waitsToRetry() {
+		return
+	}
 	limit := cmp.Or(w.Desired.Spec.DependsTimeout, spec.DefaultDependsTimeout)
 	deadline := w.AttemptAt.Add(limit)
 	var missing []string

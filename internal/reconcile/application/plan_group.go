@@ -37,7 +37,7 @@ func survey(w *World, r *store.Release, g *Group) []place {
 	out := make([]place, 0, len(members))
 	initsDone := true
 	for _, s := range members {
-		p := place{Member: s, m: g.member(s.Name)}
+		p := place{Member: s, m: g.member(s)}
 		turn := initsDone
 		switch s.Role {
 		case spec.RoleInit:
@@ -93,10 +93,13 @@ func locateInit(w *World, m *Member) (step, verdict) {
 		return stepEnded, verdict{failed: ReasonInitFailed, detail: explainEnd(m, "")}
 	}
 	deadline := m.Started.Add(w.Timing.InitTimeout)
-	if m.Status == docker.StatusRunning && !w.Now.Before(deadline) {
+	switch {
+	case w.Now.Before(deadline):
+		return stepBusy, verdict{again: deadline, detail: "container " + m.Name + " runs"}
+	case m.live():
 		return stepBusy, verdict{failed: ReasonInitFailed, detail: fmt.Sprintf("container %s did not end within %s%s", m.Name, w.Timing.InitTimeout, lastLines(m))}
 	}
-	return stepBusy, verdict{again: deadline, detail: "container " + m.Name + " runs"}
+	return stepBusy, verdict{again: w.Now.Add(w.Timing.Recheck), detail: fmt.Sprintf("container %s is %s", m.Name, m.Status)}
 }
 
 // trusted reports whether a container takes traffic with its group and has not
@@ -109,7 +112,8 @@ func (w *World) trusted(g *Group, m *Member) bool {
 // they say how that shows.
 func settled(w *World, r *store.Release, g *Group, names []string) bool {
 	for _, name := range names {
-		m, s := g.member(name), specOf(r, name)
+		s := specOf(r, name)
+		m := g.member(s)
 		switch {
 		case m == nil && s.Role == spec.RoleInit && !g.Main().Started.IsZero():
 		case m == nil || s.Role == spec.RoleInit && !m.completed():
@@ -130,6 +134,14 @@ func specOf(r *store.Release, name string) spec.Member {
 		}
 	}
 	return spec.Member{}
+}
+
+// specFor is the member of a release that a container of it is; see [Group.member].
+func specFor(r *store.Release, m *Member) spec.Member {
+	if m.Role == spec.RoleMain {
+		return r.Spec.Main()
+	}
+	return specOf(r, m.Member)
 }
 
 // sidecarsBefore are those that start before the main container, because it

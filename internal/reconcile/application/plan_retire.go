@@ -119,8 +119,10 @@ func (p *planner) freeLeaked() {
 			p.act(Action{Kind: ActFreeAddress, Container: name})
 		}
 	}
-	for _, name := range p.w.LeakedVolumes {
-		p.act(Action{Kind: ActRemoveVolume, Volume: name})
+	for _, v := range p.w.LeakedVolumes {
+		if !p.plans(ActCreate, v.Container) {
+			p.act(Action{Kind: ActRemoveVolume, Volume: v.Name})
+		}
 	}
 }
 
@@ -271,6 +273,9 @@ func explainAbsence(m *Member) string {
 	case docker.StatusPaused:
 		return explainPaused(m)
 	case docker.StatusRunning, docker.StatusCreated, docker.StatusRemoving:
+		if m.Live.Last != "" {
+			return fmt.Sprintf("container %s fails its liveness probe: %s", m.Name, m.Live.Last)
+		}
 		if m.Ready.Last != "" {
 			return "container " + m.Name + ": " + m.Ready.Last
 		}

@@ -14,9 +14,7 @@ import (
 // rollForward brings all groups of the goal up beside what serves, and moves
 // traffic over once every one of them is ready.
 func (p *planner) rollForward(goal *store.Release) {
-	if p.w.Active == nil && p.attemptFailed() && p.w.Now.Before(p.w.RetryAt) {
-		p.wake(p.w.RetryAt)
-		p.condition(reconcile.False, Reason(p.w.Attempt.Reason), p.w.Attempt.Message)
+	if p.waitsToRetry() {
 		return
 	}
 	if (handsOver(goal, nil) || goal.Spec.ReplicaExclusive()) && p.stopOthers(goal) {
@@ -26,6 +24,18 @@ func (p *planner) rollForward(goal *store.Release) {
 		return
 	}
 	p.raise(goal)
+}
+
+// waitsToRetry reports whether a first deploy has failed and its next try is not
+// due yet.
+func (p *planner) waitsToRetry() bool {
+	w := p.w
+	if w.Active != nil || !p.attemptFailed() || !w.Now.Before(w.RetryAt) {
+		return false
+	}
+	p.wake(w.RetryAt)
+	p.condition(reconcile.False, Reason(w.Attempt.Reason), w.Attempt.Message)
+	return true
 }
 
 // handOver replaces a release that nothing may run beside: the goal's
@@ -69,7 +79,7 @@ func (p *planner) makeMissing(r *store.Release) bool {
 	any := false
 	for i := range p.w.Desired.Replicas {
 		for _, s := range r.Spec.Members() {
-			if g := p.w.group(r, i); g == nil || g.member(s.Name) == nil && !(s.Role == spec.RoleInit && !g.Main().Started.IsZero()) {
+			if g := p.w.group(r, i); g == nil || g.member(s) == nil && !(s.Role == spec.RoleInit && !g.Main().Started.IsZero()) {
 				any = true
 				p.make(r, i, s)
 			}
@@ -142,7 +152,7 @@ func (p *planner) advance(goal *store.Release, g *Group) (ready bool, waiting st
 			p.start(goal, g.Replica, c.Member, "")
 		case stepEnded, stepBusy:
 			switch {
-			case c.step == stepEnded && endedBefore(c.m, p.w.AttemptAt):
+			case c.step == stepEnded && startedBefore(c.m, p.w.AttemptAt):
 				p.start(goal, g.Replica, c.Member, "")
 			case c.verdict.failed != "":
 				p.fail(c.verdict.failed, c.verdict.detail)
@@ -191,10 +201,16 @@ func (p *planner) handRestartsToEngine(g *Group) {
 	}
 }
 
-// endedBefore reports whether the container ended before the attempt began: it
-// was stopped, or belongs to an earlier try, and gets a new one.
+// endedBefore reports whether the container ended before the attempt began.
 func endedBefore(m *Member, attempt time.Time) bool {
 	return m.ended() && m.Exit.FinishedAt.Before(attempt)
+}
+
+// startedBefore reports whether the container was last started before the
+// attempt began: how it ended, by our own stop perhaps, says nothing about the
+// attempt, and it gets a new start.
+func startedBefore(m *Member, attempt time.Time) bool {
+	return m.ended() && m.Exit.StartedAt.Before(attempt)
 }
 
 func targetOf(r *store.Release, g *Group) store.ActiveTarget {

@@ -29,6 +29,10 @@ func (p *planner) mixed(r *store.Release) bool {
 func (p *planner) rollOver(goal *store.Release) int {
 	w := p.w
 	want := p.replicas(goal)
+	whole := want
+	if !p.isActive(goal) {
+		whole = max(want, w.Active.Replicas) // what may yet fail takes nothing away
+	}
 	surge, unavailable := goal.Spec.RollingBounds(want)
 	fresh, waiting, ok := p.rollFresh(goal, want)
 	old := p.oldGroups(goal)
@@ -36,7 +40,12 @@ func (p *planner) rollOver(goal *store.Release) int {
 		p.keepAll(old)
 		return 0
 	}
-	kept := p.rollOld(old, want-unavailable-len(fresh))
+	missing, standing := p.rollMissing(goal)
+	room := whole + surge - standing
+	if len(missing) > 0 && standing == len(fresh) {
+		room-- // for the next new one
+	}
+	kept := p.rollOlds(goal, old, want, whole, unavailable+len(fresh), room)
 	if len(fresh) == want {
 		if !p.isActive(goal) {
 			p.cutOver(goal, sortTargets(fresh))
@@ -44,15 +53,21 @@ func (p *planner) rollOver(goal *store.Release) int {
 		}
 		kept = nil // traffic is back on the release that serves
 	}
-	p.rollBring(goal, old, want+surge)
+	p.rollBring(goal, old, whole+surge)
 	row := *w.Active
-	row.Targets, row.Replicas = sortTargets(append(slices.Clone(fresh), kept...)), want
-	p.setActive(row, "replica by replica")
+	row.Targets = sortTargets(append(slices.Clone(fresh), kept...))
+	if p.isActive(goal) {
+		row.Replicas = want // else it is the number that a failed change goes back to
+	}
+	p.setActive(row, whyRolling)
 	if !p.isActive(goal) {
 		p.progress(ReasonRollingOut, waitingFor(waiting))
 	}
 	return len(fresh)
 }
+
+// whyRolling marks a row on its way from one release to another.
+const whyRolling = "replica by replica"
 
 // rollFresh takes the next steps of the goal's groups that stand and returns
 // those that can take traffic. ok is false once the attempt has failed by one:
@@ -95,29 +110,58 @@ func (p *planner) oldGroups(goal *store.Release) []*Group {
 		}
 	}
 	slices.SortStableFunc(old, func(a, b *Group) int {
-		return cmp.Or(cmp.Compare(rank(p.serves(a)), rank(p.serves(b))), cmp.Compare(a.Replica, b.Replica))
+		order := cmp.Compare(rank(p.serves(a)), rank(p.serves(b)))
+		if !goal.Spec.ReplicaExclusive() {
+			order = cmp.Or(order, cmp.Compare(rank(a.Running()), rank(b.Running())))
+		}
+		return cmp.Or(order, cmp.Compare(a.Replica, b.Replica))
 	})
 	return old
 }
 
-func rank(serves bool) int {
-	if serves {
+func rank(first bool) int {
+	if first {
 		return 0
 	}
 	return 1
 }
 
+// rollOlds decides which of the old groups stay, where so many of the whole may
+// be missing or are replaced, and so many groups may stand. A new replica that
+// needs what its predecessor holds replaces that one and no other, so old ones
+// that get no successor are counted by themselves.
+func (p *planner) rollOlds(goal *store.Release, old []*Group, want, whole, less, room int) []store.ActiveTarget {
+	if whole == want || !goal.Spec.ReplicaExclusive() {
+		return p.rollOld(old, whole-less, room)
+	}
+	var beyond, rest []*Group
+	for _, g := range old {
+		if g.Replica >= want {
+			beyond = append(beyond, g)
+		} else {
+			rest = append(rest, g)
+		}
+	}
+	extra := whole - want
+	return append(p.rollOld(beyond, extra, extra), p.rollOld(rest, want-less, room-extra)...)
+}
+
 // rollOld keeps as many of the old groups as are needed and returns those that
 // take traffic; the others are let go. One that cannot serve is kept, and kept
-// running, only while too few others can.
-func (p *planner) rollOld(old []*Group, need int) []store.ActiveTarget {
+// running, only while too few others can and there is room for it: it may come
+// round by itself, and must not be in the way of what takes its place.
+func (p *planner) rollOld(old []*Group, need, room int) []store.ActiveTarget {
 	var kept []store.ActiveTarget
 	for _, g := range old {
 		if len(kept) >= need {
 			break
 		}
-		p.wanted[g] = true
 		serves := p.serves(g)
+		if !serves && room <= 0 {
+			continue
+		}
+		room--
+		p.wanted[g] = true
 		if r := p.w.ActiveRelease; g.matches(r) {
 			// One that takes traffic already keeps it while anything beside its
 			// main container is down: what replaces it is on its way.
@@ -145,25 +189,31 @@ func (p *planner) keepAll(groups []*Group) {
 	}
 }
 
-// rollBring makes the next replicas of the goal as far as there is room beside
-// what stands.
-func (p *planner) rollBring(goal *store.Release, old []*Group, room int) {
-	for _, g := range old {
-		if g.Running() {
-			room--
-		}
-	}
-	want := p.replicas(goal)
-	var missing []int
-	for i := range want {
+// rollMissing are the goal's replicas that do not stand, the next one first, and
+// how many do.
+func (p *planner) rollMissing(goal *store.Release) (missing []int, standing int) {
+	for i := range p.replicas(goal) {
 		if p.w.group(goal, i) == nil {
 			missing = append(missing, i)
 		} else {
-			room--
+			standing++
 		}
 	}
 	if goal.Spec.ReplicaExclusive() {
 		slices.Reverse(missing) // the last one first, as it is let go first
+	}
+	return missing, standing
+}
+
+// rollBring makes the next replicas of the goal as far as there is room beside
+// what stands.
+func (p *planner) rollBring(goal *store.Release, old []*Group, room int) {
+	missing, standing := p.rollMissing(goal)
+	room -= standing
+	for _, g := range old {
+		if g.Running() {
+			room--
+		}
 	}
 	for _, i := range missing {
 		if room <= 0 {

@@ -16,10 +16,11 @@ func (p *planner) steady(r *store.Release) int {
 	w := p.w
 	want := p.replicas(r)
 	var full, limping []store.ActiveTarget
+	var missing []int
 	for i := range want {
 		g := w.group(r, i)
 		if g == nil {
-			p.bring(r, i, p.blocked(r, i))
+			missing = append(missing, i)
 			continue
 		}
 		p.wanted[g] = true
@@ -30,6 +31,9 @@ func (p *planner) steady(r *store.Release) int {
 			limping = append(limping, targetOf(r, g))
 		case standsDown:
 		}
+	}
+	for _, i := range missing { // last, since what stands must not wait for what cannot be made
+		p.bring(r, i, p.blocked(r, i))
 	}
 	serving := len(full)
 	targets := append(full, p.standIns(r, want, len(full))...)
@@ -170,7 +174,7 @@ func (p *planner) sustainMember(r *store.Release, g *Group, c place, blocked boo
 		return false
 	case c.Role == spec.RoleInit:
 		if c.step != stepReady {
-			p.wake(c.verdict.again)
+			p.await(r, c.verdict)
 		}
 		return c.step == stepReady
 	}
@@ -205,13 +209,7 @@ func (p *planner) admit(r *store.Release, g *Group, c place) bool {
 			v.ready = true // it takes traffic and answers: windows are for newcomers
 		}
 		if !v.ready {
-			if v.failed != "" {
-				// It goes on being probed: another start would not help it.
-				p.recheck()
-				p.settle(store.AttemptFailed, v.failed, v.detail)
-			} else {
-				p.wake(v.again)
-			}
+			p.await(r, v)
 			return false
 		}
 	}
@@ -221,16 +219,32 @@ func (p *planner) admit(r *store.Release, g *Group, c place) bool {
 	return true
 }
 
+// await waits for a container of the active release that is not ready. One that
+// failed goes on being looked at, as another start would not help it, and ends
+// the attempt that is about its release: what serves badly says nothing about
+// what shall take its place.
+func (p *planner) await(r *store.Release, v verdict) {
+	if v.failed == "" {
+		p.wake(v.again)
+		return
+	}
+	p.recheck()
+	if p.w.Release != nil && p.w.Release.ID == r.ID {
+		p.settle(store.AttemptFailed, v.failed, v.detail)
+	}
+}
+
 // hangs reports whether a container fails its liveness probe for good, and
 // stops it once no traffic goes to it: it is then started again in place.
 func (p *planner) hangs(g *Group, c place) bool {
+	serving := p.w.target(g.Name) != nil
 	if c.m.Live.Failures < cmp.Or(c.Liveness.Failures, spec.DefaultLivenessFailures) {
-		if !c.m.Live.Due.IsZero() {
+		if serving && !c.m.Live.Due.IsZero() { // only what serves is asked
 			p.wake(c.m.Live.Due)
 		}
 		return false
 	}
-	if c.Role == spec.RoleMain && p.w.target(g.Name) != nil {
+	if c.Role == spec.RoleMain && serving {
 		p.recheck() // it leaves the routes first
 		return true
 	}
@@ -370,5 +384,7 @@ func (p *planner) setActive(row store.ActiveRelease, why string) {
 	if sameActive(p.w.Active, &row) {
 		return
 	}
-	p.act(Action{Kind: ActSetActive, Active: &row, Why: why})
+	// First of all: that a container cannot be made keeps no traffic where
+	// nobody answers.
+	p.plan.Actions = slices.Insert(p.plan.Actions, 0, Action{Kind: ActSetActive, Active: &row, Why: why})
 }

@@ -55,7 +55,12 @@ func (r *record) observe(full *docker.ContainerState, serving bool, now time.Tim
 		return
 	}
 	if !full.Started.Equal(before.Started) {
-		r.ready, r.live.Due = Readiness{}, time.Time{}
+		r.ready = Readiness{}
+		if last := r.live.Last; r.asked {
+			r.live = Liveness{Last: last} // why it was stopped
+		} else {
+			r.live = Liveness{}
+		}
 	}
 	for range crashes(before, full) {
 		if r.asked {
@@ -148,9 +153,9 @@ func (r *record) noteProbe(ok bool, detail string, now time.Time, declared *spec
 		r.ready.Due = now.Add(probe.NextDelay(r.ready.Attempts, interval))
 	case r.ready.ReadySince.IsZero():
 		r.ready.ReadySince = now
-		r.ready.Due = now.Add(interval)
+		fallthrough
 	default:
-		r.ready.Due = now.Add(interval)
+		r.ready.Last, r.ready.Due = "", now.Add(interval)
 	}
 	return r.ready
 }
@@ -163,7 +168,7 @@ func (r *record) member(full *docker.ContainerState, now time.Time, t Timing) *M
 	m := &Member{
 		Name: full.Name, Member: full.Labels[docker.LabelMember], Role: spec.Role(full.Labels[docker.LabelRole]),
 		ID: full.ID, Restarts: full.RestartCount, Live: r.live, ReleaseID: full.Labels[docker.LabelRelease], Status: full.Status,
-		ImageID: full.ImageID, Address: full.Address, Started: full.Started, Exit: full.Exit, Restart: full.Restart, Ports: full.Ports,
+		ImageID: full.ImageID, Address: full.Address, Created: full.Created, Started: full.Started, Exit: full.Exit, Restart: full.Restart, Ports: full.Ports,
 		Ready: r.ready, Deaths: len(r.deaths), RestartAt: r.restart, LastLog: r.tail,
 		Recheck: !r.proof.Equal(full.Started),
 	}

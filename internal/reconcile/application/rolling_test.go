@@ -158,3 +158,15 @@ func TestAFailedChangeOfAStatefulServiceStartsTheOldReplicaAgain(t *testing.T) {
 		t.Errorf("two writers: %+v", o)
 	}
 }
+
+func TestAFailedRollingChangeLeavesTheNumberOfReplicasOfWhatServes(t *testing.T) {
+	r := startRig(t)
+	r.apply(r.spec("good:1", asRolling("", "")))
+	r.settle(40, time.Minute)
+	r.apply(r.spec("half:1", asRolling("", ""), withReplicas(4)))
+	r.watchBounds(200)
+	active, err := r.store.GetActiveRelease(t.Context(), r.service)
+	if err != nil || active.Replicas != 3 || len(active.Targets) != 3 || len(r.running()) != 3 {
+		t.Errorf("active %+v, %v; %s", active, err, r.describe())
+	}
+}

@@ -46,8 +46,11 @@ type World struct {
 	// Leaked are holders of addresses that have no container any more.
 	Leaked []string
 	// LeakedVolumes held the files of containers that are gone.
-	LeakedVolumes []string
+	LeakedVolumes []LeakedVolume
 }
+
+// LeakedVolume holds the files of a container that is gone.
+type LeakedVolume struct{ Name, Container string }
 
 // Unmet is a dependency that is not there yet.
 type Unmet struct {
