@@ -135,9 +135,12 @@ var never = map[string]string{
 func TestEveryCaseFailsSomeBrokenProvider(t *testing.T) {
 	noticed := map[string]bool{}
 	for _, mutation := range mutations {
+		for _, name := range mutation.fails {
+			noticed[name] = true
+		}
 		t.Run(mutation.name, func(t *testing.T) {
+			t.Parallel()
 			for _, name := range mutation.fails {
-				noticed[name] = true
 				c, ok := find(name)
 				if !ok {
 					t.Errorf("there is no case %s", name)
@@ -151,7 +154,7 @@ func TestEveryCaseFailsSomeBrokenProvider(t *testing.T) {
 						}
 						return m
 					}
-					fx.Provider = w.Provider()
+					fx.Provider, fx.Wait = w.Provider(), waitCoarsely
 					if mutation.world != nil {
 						mutation.world(w, fx)
 					}
