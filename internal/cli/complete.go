@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/berth-cloud/berth/internal/client"
 )
 
 // completeTimeout bounds how long a shell waits for the names of apps.
@@ -16,6 +18,18 @@ type completion = func(*cobra.Command, []string, string) ([]string, cobra.ShellC
 
 // completeApps offers the names of apps.
 func (a *app) completeApps(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return a.completeFirst(cmd, args, func(ctx context.Context, c *client.Client) ([]string, error) {
+		list, err := c.Apps(ctx)
+		var names []string
+		for _, s := range list.Apps {
+			names = append(names, s.Name)
+		}
+		return names, err
+	})
+}
+
+// completeFirst offers names, which the daemon is asked for, as the first argument.
+func (a *app) completeFirst(cmd *cobra.Command, args []string, list func(context.Context, *client.Client) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -23,13 +37,9 @@ func (a *app) completeApps(cmd *cobra.Command, args []string, _ string) ([]strin
 	defer cancel()
 	c := a.client()
 	defer c.Close()
-	list, err := c.Apps(ctx)
+	names, err := list(ctx, c)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, s := range list.Apps {
-		names = append(names, s.Name)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
@@ -136,4 +146,5 @@ var (
 	_ completion = (*app)(nil).completeReleases
 	_ completion = (*app)(nil).completeServicesOf
 	_ completion = (*app)(nil).completeSecrets
+	_ completion = (*app)(nil).completeWorkloads
 )

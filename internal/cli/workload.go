@@ -63,20 +63,12 @@ func (a *app) onWorkload(do func(ctx context.Context, c *client.Client, name str
 
 // completeWorkloads offers the names of workloads.
 func (a *app) completeWorkloads(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
-	defer cancel()
-	c := a.client()
-	defer c.Close()
-	list, err := c.Workloads(ctx)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, w := range list.Workloads {
-		names = append(names, w.Name)
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return a.completeFirst(cmd, args, func(ctx context.Context, c *client.Client) ([]string, error) {
+		list, err := c.Workloads(ctx)
+		var names []string
+		for _, w := range list.Workloads {
+			names = append(names, w.Name)
+		}
+		return names, err
+	})
 }
