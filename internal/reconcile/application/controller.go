@@ -84,7 +84,7 @@ func (c *Controller) Reconcile(ctx context.Context) (reconcile.Result, error) {
 // Observe gathers the world and plans on it without acting: what a status is
 // read from.
 func (c *Controller) Observe(ctx context.Context) (*World, Plan, error) {
-	w, err := c.gather(ctx)
+	w, err := c.gatherWorld(ctx)
 	if err != nil {
 		return nil, Plan{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"sync"
+	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/store"
@@ -159,7 +160,14 @@ func (n *Networks) create(ctx context.Context, app, name string, all []docker.Ne
 	return fmt.Errorf("no free /%d is left in the network pool %s; configure a larger pool or delete apps", subnetBits, n.Pool)
 }
 
+// createPatience bounds the creation of a network.
+const createPatience = 15 * time.Second
+
 func (n *Networks) try(ctx context.Context, app, name string, prefix netip.Prefix) error {
+	// An engine goes on with what it was asked for when its caller has left, and a
+	// second network of the name would come beside.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createPatience)
+	defer cancel()
 	_, err := n.Runtime.CreateNetwork(ctx, docker.NetworkSpec{Name: name, Subnet: prefix, Labels: n.labels(app)})
 	if err != nil {
 		return fmt.Errorf("create network %s with subnet %s: %w", name, prefix, err)
