@@ -121,7 +121,7 @@ func (c *Cluster) dialFrom(ctx context.Context, o *container, address string) (n
 	if err != nil {
 		return nil, err
 	}
-	number, err := net.LookupPort("tcp", port)
+	number, err := net.DefaultResolver.LookupPort(ctx, "tcp", port)
 	if err != nil {
 		return nil, err
 	}

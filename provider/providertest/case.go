@@ -79,5 +79,5 @@ func (c Case) Run(t T, fx Fixture) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	c.run(newEnv(t, ctx, fx))
+	c.run(newEnv(ctx, t, fx))
 }

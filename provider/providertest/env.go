@@ -25,7 +25,7 @@ type env struct {
 // cleanup bounds what follows a case.
 const cleanup = 30 * time.Second
 
-func newEnv(t T, ctx context.Context, fx Fixture) *env {
+func newEnv(ctx context.Context, t T, fx Fixture) *env {
 	if fx.Images.Program == "" {
 		fx.Images.Program = "/program"
 	}

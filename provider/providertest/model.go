@@ -26,7 +26,7 @@ func Model(t testing.TB, newFixture func(t testing.TB) Fixture) {
 		if !provider.HasCapability(fx.Provider, provider.CapProvision) || !provider.HasCapability(fx.Provider, provider.CapDeploy) {
 			t.Skip("the provider does not list provision and deploy")
 		}
-		m := &model{env: newEnv(r, r.Context(), fx)}
+		m := &model{env: newEnv(r.Context(), r, fx)}
 		for range 2 {
 			m.instances = append(m.instances, &instance{id: id.New(id.KindWorkload), m: m})
 		}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -21,7 +22,10 @@ func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(comes(settleTime, fmt.Sprintf("%s says %q: %t", strings.Join(args[1:], " "), args[0], !neg), func(context.Context) error {
 		err := ts.Exec(args[1], args[2:]...)
 		if out := ts.ReadFile("stdout") + ts.ReadFile("stderr"); strings.Contains(out, args[0]) == neg {
-			return fmt.Errorf("%v: %s", err, out)
+			if err != nil {
+				return fmt.Errorf("%w: %s", err, out)
+			}
+			return errors.New(out)
 		}
 		return nil
 	}))

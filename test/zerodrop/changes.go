@@ -23,7 +23,6 @@ type entry struct {
 }
 
 var (
-	blueGreen = strategy{}
 	addFirst  = strategy{"1", "0"}     // one more, then one less
 	dropFirst = strategy{"0", "1"}     // one less, then one more
 	byShare   = strategy{"50%", "34%"} // of 3 replicas: two more, one less

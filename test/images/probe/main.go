@@ -53,6 +53,9 @@ import (
 	"time"
 )
 
+// busy is what a spinning core counts.
+var busy int
+
 func main() {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT)
@@ -119,7 +122,8 @@ func perform(name, arg string, stop <-chan os.Signal) error {
 	case "stat":
 		return printStat(arg)
 	case "spin":
-		for {
+		for n := 0; ; n++ {
+			busy = n
 		}
 	case "close":
 		return errors.Join(os.Stdout.Close(), os.Stderr.Close())

@@ -91,7 +91,8 @@ func (container) Mode(path string) (fs.FileMode, error) {
 }
 
 func (container) Listen(port int) (net.Listener, error) {
-	return net.Listen("tcp", net.JoinHostPort("", strconv.Itoa(port)))
+	var config net.ListenConfig
+	return config.Listen(context.Background(), "tcp", net.JoinHostPort("", strconv.Itoa(port)))
 }
 
 func (container) Dial(ctx context.Context, address string) (net.Conn, error) {
