@@ -148,10 +148,16 @@ func (m *model) onActive(before, after store.ActiveRelease) {
 		m.rt.Fatalf("release: %v", err)
 	}
 	next := &store.Release{Spec: d.Spec}
-	oneByOne := d.Replicas == 1 && (r.Spec.ReplicaExclusive() || d.Spec.ReplicaExclusive())
-	if !d.Suspended && !d.Stopped && !oneByOne && !d.Spec.Completes() && !handsOver(&r, next) {
+	if !d.Suspended && !d.Stopped && !mayMissAll(&r.Spec, before.Replicas) && !mayMissAll(&d.Spec, d.Replicas) && !d.Spec.Completes() && !handsOver(&r, next) {
 		m.rt.Fatalf("the last ready replica was taken off the route: %+v -> %+v", before, after)
 	}
+}
+
+// mayMissAll reports whether a service is changed replica by replica and may
+// miss all that it has.
+func mayMissAll(s *spec.Service, replicas int) bool {
+	_, unavailable := s.RollingBounds(replicas)
+	return (s.Strategy == spec.Rolling || s.ReplicaExclusive()) && unavailable >= replicas
 }
 
 func (m *model) controller() *Controller {
@@ -259,49 +265,54 @@ func TestAnyHistoryOfChangesAndFaultsConverges(t *testing.T) {
 		defer m.engine.Close()
 		m.rig.t = failer{t, rt}
 		m.apply(m.draw())
-		rt.Repeat(map[string]func(*rapid.T){
-			"apply": func(*rapid.T) { m.apply(m.draw()) },
-			"pass":  func(*rapid.T) { m.pass(); m.sync() },
-			"some passes": func(*rapid.T) {
-				for range 8 {
-					m.pass()
-					m.sync()
-					m.clock.Advance(50 * time.Millisecond)
-				}
-			},
-			"lag": func(*rapid.T) { m.pass() },
-			"time": func(rt *rapid.T) {
-				m.clock.Advance(time.Duration(rapid.IntRange(1, 8000).Draw(rt, "ms")) * time.Millisecond)
-			},
-			"cut": func(rt *rapid.T) {
-				m.cutAfter.Store(int64(rapid.IntRange(1, 8).Draw(rt, "calls")))
-				if m.pass() {
-					m.restart()
-				}
-				m.cutAfter.Store(0)
-			},
-			"restart": func(*rapid.T) { m.restart() },
-			"stop":    func(rt *rapid.T) { m.putDesired(func(d *store.DesiredService) { d.Stopped = true }) },
-			"start":   func(rt *rapid.T) { m.putDesired(func(d *store.DesiredService) { d.Stopped = false }) },
-			"fault":   func(*rapid.T) { m.fault() },
-			"crash": func(*rapid.T) {
-				if name := m.own(); name != "" {
-					m.engine.Kill(name, 1, false)
-				}
-			},
-			"pause": func(*rapid.T) {
-				if name := m.own(); name != "" {
-					m.engine.Pause(name)
-				}
-			},
-			"unpause":         func(*rapid.T) { m.unpause() },
-			"data plane down": func(*rapid.T) { m.plane.down = true },
-			"data plane up":   func(*rapid.T) { m.plane.down = false; m.sync() },
-			"engine restart":  func(rt *rapid.T) { m.engine.RestartEngine(rapid.Bool().Draw(rt, "live restore")) },
-			"":                func(*rapid.T) { m.invariants() },
-		})
+		rt.Repeat(m.operations())
 		m.quiesce()
 	})
+}
+
+// operations are what may happen to a service at any moment.
+func (m *model) operations() map[string]func(*rapid.T) {
+	return map[string]func(*rapid.T){
+		"apply": func(*rapid.T) { m.apply(m.draw()) },
+		"pass":  func(*rapid.T) { m.pass(); m.sync() },
+		"some passes": func(*rapid.T) {
+			for range 8 {
+				m.pass()
+				m.sync()
+				m.clock.Advance(50 * time.Millisecond)
+			}
+		},
+		"lag": func(*rapid.T) { m.pass() },
+		"time": func(rt *rapid.T) {
+			m.clock.Advance(time.Duration(rapid.IntRange(1, 8000).Draw(rt, "ms")) * time.Millisecond)
+		},
+		"cut": func(rt *rapid.T) {
+			m.cutAfter.Store(int64(rapid.IntRange(1, 8).Draw(rt, "calls")))
+			if m.pass() {
+				m.restart()
+			}
+			m.cutAfter.Store(0)
+		},
+		"restart": func(*rapid.T) { m.restart() },
+		"stop":    func(rt *rapid.T) { m.putDesired(func(d *store.DesiredService) { d.Stopped = true }) },
+		"start":   func(rt *rapid.T) { m.putDesired(func(d *store.DesiredService) { d.Stopped = false }) },
+		"fault":   func(*rapid.T) { m.fault() },
+		"crash": func(*rapid.T) {
+			if name := m.own(); name != "" {
+				m.engine.Kill(name, 1, false)
+			}
+		},
+		"pause": func(*rapid.T) {
+			if name := m.own(); name != "" {
+				m.engine.Pause(name)
+			}
+		},
+		"unpause":         func(*rapid.T) { m.unpause() },
+		"data plane down": func(*rapid.T) { m.plane.down = true },
+		"data plane up":   func(*rapid.T) { m.plane.down = false; m.sync() },
+		"engine restart":  func(rt *rapid.T) { m.engine.RestartEngine(rapid.Bool().Draw(rt, "live restore")) },
+		"":                func(*rapid.T) { m.invariants() },
+	}
 }
 
 func (m *model) invariants() {

@@ -28,6 +28,7 @@ func (p *planner) complete(goal *store.Release) {
 		return
 	}
 	if p.waitsForOthers(goal) {
+		p.keepServing()
 		p.waitForOthers()
 		return
 	}

@@ -176,7 +176,7 @@ func (p *planner) cutOver(goal *store.Release, targets []store.ActiveTarget) {
 	}
 	if w.Active != nil {
 		row.PreviousID = w.Active.ReleaseID
-		if keep := w.Desired.Spec.KeepPrevious; keep > 0 && !handsOver(goal, w.ActiveRelease) {
+		if keep := w.Desired.Spec.KeepPrevious; keep > 0 && !p.excludes(goal, w.ActiveRelease) {
 			row.HeldUntil = w.Now.Add(keep)
 		}
 	}
@@ -190,6 +190,12 @@ func (p *planner) cutOver(goal *store.Release, targets []store.ActiveTarget) {
 		}
 	}
 	p.condition(reconcile.True, ReasonCutoverPending, "the new release is ready; traffic is moving to it")
+}
+
+// excludes reports whether either release holds something that the other's
+// replicas may need.
+func (p *planner) excludes(a, b *store.Release) bool {
+	return handsOver(a, b) || a.Spec.ReplicaExclusive() || b != nil && b.Spec.ReplicaExclusive()
 }
 
 // handRestartsToEngine lets the engine restart what lasts in a group.

@@ -190,12 +190,13 @@ func (p *planner) keepAll(groups []*Group) {
 }
 
 // rollMissing are the goal's replicas that do not stand, the next one first, and
-// how many do.
+// how many do and may run.
 func (p *planner) rollMissing(goal *store.Release) (missing []int, standing int) {
 	for i := range p.replicas(goal) {
-		if p.w.group(goal, i) == nil {
+		switch {
+		case p.w.group(goal, i) == nil:
 			missing = append(missing, i)
-		} else {
+		case !p.blocked(goal, i):
 			standing++
 		}
 	}

@@ -244,7 +244,7 @@ func (p *planner) hangs(g *Group, c place) bool {
 		}
 		return false
 	}
-	if c.Role == spec.RoleMain && serving {
+	if c.Role == spec.RoleMain && (serving || p.w.Ingress.Known && !p.w.acknowledged()) {
 		p.recheck() // it leaves the routes first
 		return true
 	}

@@ -194,11 +194,18 @@ func (r *rig) effects() int {
 // an effect.
 func (r *rig) settle(maxActing int, maxTime time.Duration) int {
 	r.t.Helper()
-	begun, end := r.acting, r.clock.Now().Add(maxTime)
+	begun, end, busy := r.acting, r.clock.Now().Add(maxTime), 0
 	for r.clock.Now().Before(end) {
+		acted := r.acting
 		r.pass()
 		r.sync()
-		if acted := r.acting - begun; acted > maxActing {
+		if busy++; r.acting > acted || r.last.RequeueAfter != time.Millisecond || r.lastErr != nil {
+			busy = 0
+		}
+		if busy > 100 { // others may have been due at once, but not for ever
+			r.t.Fatalf("busy without an effect: %s; %v", r.describe(), r.last.Conditions)
+		}
+		if acted = r.acting - begun; acted > maxActing {
 			r.t.Fatalf("%d acting passes and no end: %s; %v; err %v", acted, r.describe(), r.last.Conditions, r.lastErr)
 		}
 		if r.resting() {

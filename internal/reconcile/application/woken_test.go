@@ -144,3 +144,31 @@ func TestLivenessOfWhatTakesNoTrafficKeepsNobodyBusy(t *testing.T) {
 		t.Errorf("%d passes; traffic goes to %v", n, r.targets())
 	}
 }
+
+func TestAHangingContainerIsStoppedOnceNoRequestComesToItAnyMore(t *testing.T) {
+	r := startRig(t)
+	r.apply(r.spec("hang:1", func(s *spec.Service) {
+		s.Liveness = &spec.Probe{Path: "/", Interval: time.Second, Timeout: time.Second, Failures: 2}
+	}))
+	r.woken(3 * time.Second)
+	for range 200 { // the data plane is slow to take its new table
+		r.pass()
+		r.clock.Advance(100 * time.Millisecond)
+	}
+	if len(r.targets()) != 0 || r.stopping() {
+		t.Fatalf("traffic goes to %v, stopped %v", r.targets(), r.stopping())
+	}
+	r.woken(20 * time.Second)
+	if c := r.ready(); !r.stopping() || c.Reason != string(ReasonDeployed) {
+		t.Errorf("stopped %v; condition %+v", r.stopping(), c)
+	}
+	r.woken(2 * time.Minute)
+
+	r.plane.down = true // nobody can take anything: it is started again all the same
+	r.engine.AddImage("hang:1", docker.Image{}, hanging())
+	r.putDesired(func(d *store.DesiredService) { d.RestartNonce = "1" })
+	r.woken(5 * time.Minute)
+	if n := len(r.startOrder()); n < 4 {
+		t.Errorf("%d starts; %+v; %s", n, r.ready(), r.describe())
+	}
+}
