@@ -91,7 +91,7 @@ func (c *Controller) gatherDependencies(ctx context.Context, w *World) error {
 			return err
 		}
 		if missing != "" {
-			w.Dependencies = append(w.Dependencies, Unmet{Service: d.Service, Detail: missing, Failed: failed})
+			w.Dependencies = append(w.Dependencies, Unmet{Service: d.Service, Detail: missing, Failed: failed, Quiet: d.Condition == spec.DependsStarted})
 		}
 	}
 	return nil

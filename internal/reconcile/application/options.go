@@ -51,12 +51,12 @@ type SecretReader interface {
 	SecretValue(ctx context.Context, key string, version int64) (secrets.Secret, error)
 }
 
-// noSecrets is the vault of a controller that was given none.
+// noSecrets is the vault of a controller that was given none: it has no value.
 type noSecrets struct{}
 
 var errNoVault = errors.New("no vault is configured")
 
-func (noSecrets) SecretVersion(context.Context, string) (int64, error) { return 0, errNoVault }
+func (noSecrets) SecretVersion(context.Context, string) (int64, error) { return 0, nil }
 
 func (noSecrets) SecretValue(context.Context, string, int64) (secrets.Secret, error) {
 	return secrets.Secret{}, errNoVault
@@ -152,7 +152,7 @@ func WithHostPaths(resolve func(path string) (string, error)) Option {
 }
 
 // WithSecrets sets where the values of secrets come from. Without it a service
-// that names one fails.
+// that requires one fails.
 func WithSecrets(r SecretReader) Option { return func(c *Controller) { c.secrets = r } }
 
 // WithRegistryAuth sets who knows the credentials for an image's registry; nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/spec"
@@ -36,6 +37,10 @@ func (w *World) begun(r *store.Release) bool {
 	})
 }
 
+// quietRecheck is the wait between two looks for a container of another service:
+// only changes on record wake who waits.
+const quietRecheck = time.Second
+
 // waitForOthers waits for dependencies, within the time that the service gives
 // them.
 func (p *planner) waitForOthers() {
@@ -50,6 +55,9 @@ func (p *planner) waitForOthers() {
 		if d.Failed {
 			p.fail(ReasonDependencyFailed, fmt.Sprintf("it depends on %s, and %s", d.Service, d.Detail))
 			return
+		}
+		if d.Quiet {
+			p.wake(w.Now.Add(quietRecheck))
 		}
 		missing = append(missing, d.Service+": "+d.Detail)
 	}

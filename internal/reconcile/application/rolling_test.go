@@ -35,6 +35,7 @@ func TestARollingChangeKeepsWithinItsBounds(t *testing.T) {
 		"the defaults":           {"", "", 4, 3},
 		"one missing, none more": {"0", "1", 3, 2},
 		"two more":               {"2", "0", 5, 3},
+		"more than all":          {"9", "0", 6, 3},
 		"shares":                 {"34%", "34%", 5, 2}, // 1.02 up is 2, 1.02 down is 1
 		"both nothing":           {"0", "0", 3, 2},
 	} {

@@ -188,3 +188,77 @@ func TestADeletionGivesContainersTheGraceOfTheirRelease(t *testing.T) {
 		t.Errorf("killed after %s", got)
 	}
 }
+
+func TestAServiceThatRequiresASecretFailsWithoutAVault(t *testing.T) {
+	r := startRig(t)
+	r.build = func() *Controller {
+		c := r.controller()
+		c.secrets = noSecrets{}
+		return c
+	}
+	r.apply(r.spec("good:1", withSecrets))
+	r.passFor(time.Second)
+	if a := r.attempt(); a.Reason != string(ReasonSecretMissing) {
+		t.Errorf("attempt %+v", a)
+	}
+	r.apply(r.spec("good:1", withSecrets, func(s *spec.Service) {
+		s.Env[0].Secret.Optional, s.Files[0].Secret.Optional = true, true
+	}))
+	r.passFor(5 * time.Second)
+	if a := r.attempt(); a.State != store.AttemptSucceeded {
+		t.Errorf("attempt %+v", a)
+	}
+}
+
+func TestAnOptionalSecretThatTurnsUpComesWithTheNextRelease(t *testing.T) {
+	optional := func(s *spec.Service) {
+		withSecrets(s)
+		s.Env[0].Secret.Optional, s.Files[0].Secret.Optional = true, true
+	}
+	r := startRig(t)
+	r.vault = rigSecrets{}
+	r.apply(r.spec("good:1", optional))
+	r.settle(30, time.Minute)
+	first := r.running()[0]
+	r.vault["shop/TOKEN"], r.vault["shop/config"] = []string{"hunter2"}, []string{"a: 1"}
+	r.change("scale", func(d *store.DesiredService) { d.Replicas, d.Spec.Replicas = 2, 2 })
+	r.settle(30, time.Minute)
+	for _, name := range r.running() {
+		if made, _ := r.engine.Spec(name); len(made.Env) != 0 {
+			t.Errorf("%s of the old release has %v", name, made.Env)
+		}
+	}
+	r.apply(r.spec("good:1", optional))
+	r.settle(30, time.Minute)
+	name := r.running()[0]
+	made, _ := r.engine.Spec(name)
+	if f, ok := r.engine.FileIn(name, "/etc/app/config.yaml"); name == first || len(made.Env) != 1 || !ok || string(f.Data) != "a: 1" {
+		t.Errorf("%s after %s: %v, %q", name, first, made.Env, f.Data)
+	}
+	steps := strings.Join(r.steps(r.attempt().AttemptID), "\n")
+	if steps == "" || strings.Contains(steps, "hunter2") || strings.Contains(steps, "a: 1") {
+		t.Errorf("trace:\n%s", steps)
+	}
+}
+
+func TestAChangeOfTheStrategyInTheMiddleOfAChange(t *testing.T) {
+	for name, shape := range map[string]func(*spec.Service){"rolling": asRolling("", ""), "stateful": asStateful} {
+		for _, strategy := range []spec.Strategy{spec.Rolling, spec.BlueGreen, spec.Recreate} {
+			for _, then := range []spec.Strategy{spec.Rolling, spec.BlueGreen, spec.Recreate} {
+				for _, after := range []int{1, 4, 9} {
+					r := startRig(t)
+					r.apply(r.spec("good:1", shape))
+					r.settle(60, time.Minute)
+					r.apply(r.spec("slow:1", shape, func(s *spec.Service) { s.Strategy = strategy }))
+					r.watchBounds(after)
+					r.memory, r.store.puller = NewMemory(nil), nil
+					r.apply(r.spec("slow:1", shape, func(s *spec.Service) { s.Strategy = then }))
+					r.settle(80, time.Minute)
+					if a := r.attempt(); a.State != store.AttemptSucceeded || len(r.targets()) != 3 || len(r.running()) != 3 || len(r.engine.WritersOverlap()) > 0 {
+						t.Errorf("%s, %s then %s after %d passes: attempt %+v; %s", name, strategy, then, after, a, r.describe())
+					}
+				}
+			}
+		}
+	}
+}

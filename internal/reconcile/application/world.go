@@ -57,6 +57,7 @@ type Unmet struct {
 	Service string // short name
 	Detail  string // what is missing, a clause
 	Failed  bool   // it will not come by itself
+	Quiet   bool   // nothing but another look tells that it has come
 }
 
 // Readiness is what probing has shown about a running container so far.
