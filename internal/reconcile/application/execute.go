@@ -165,6 +165,7 @@ func (c *Controller) writeRelease(ctx context.Context, w *World, r *store.Releas
 	if err != nil || w.Attempt == nil {
 		return err
 	}
+	c.memory.noteWritten(c.service, w.Attempt.AttemptID, written.ID)
 	u := *w.Attempt
 	u.ReleaseID, u.UpdatedAt = written.ID, c.now()
 	if !u.State.Final() {

@@ -1,6 +1,7 @@
 package application
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +82,7 @@ func (c *Controller) gatherRecords(ctx context.Context, w *World) error {
 	}
 	if a := w.Attempt; a != nil {
 		if releaseID == "" {
-			releaseID = a.ReleaseID
+			releaseID = cmp.Or(a.ReleaseID, c.memory.writtenFor(c.service, a.AttemptID))
 		}
 		// A change that needs no new container stays with what runs.
 		if releaseID == "" && (a.Action == "scale" || a.Action == "route") && w.Active != nil {

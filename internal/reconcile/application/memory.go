@@ -36,10 +36,18 @@ type serviceMemory struct {
 	failure  *Failure
 	failedAt int64 // the attempt that failure belongs to
 	retry    time.Time
-	errors   int  // passes in a row that an effect ended
-	waiting  bool // for a service that it depends on
-	clean    bool // addresses were compared with containers since the last effect
-	noFiles  bool // the engine has no volume with files of its containers
+	errors   int     // passes in a row that an effect ended
+	written  written // the release made last
+	waiting  bool    // for a service that it depends on
+	clean    bool    // addresses were compared with containers since the last effect
+	noFiles  bool    // the engine has no volume with files of its containers
+}
+
+// written is the release that was made for an attempt. One that has failed
+// already takes no note of it.
+type written struct {
+	attempt int64
+	release string
 }
 
 // of returns a service's memory; the lock is held.
@@ -194,6 +202,22 @@ func (m *Memory) forgetErrors(service string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(service).errors = 0
+}
+
+func (m *Memory) noteWritten(service string, attempt int64, release string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(service).written = written{attempt, release}
+}
+
+// writtenFor is the release that was made for an attempt, or "".
+func (m *Memory) writtenFor(service string, attempt int64) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if w := m.of(service).written; w.attempt == attempt {
+		return w.release
+	}
+	return ""
 }
 
 func (m *Memory) noteWaiting(service string, waiting bool) {
