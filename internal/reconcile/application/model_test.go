@@ -293,10 +293,11 @@ func (m *model) operations() map[string]func(*rapid.T) {
 			}
 			m.cutAfter.Store(0)
 		},
-		"restart": func(*rapid.T) { m.restart() },
-		"stop":    func(rt *rapid.T) { m.putDesired(func(d *store.DesiredService) { d.Stopped = true }) },
-		"start":   func(rt *rapid.T) { m.putDesired(func(d *store.DesiredService) { d.Stopped = false }) },
-		"fault":   func(*rapid.T) { m.fault() },
+		"restart":       func(*rapid.T) { m.restart() },
+		"image arrives": func(*rapid.T) { m.engine.AddImage("unknown:1", docker.Image{}, images["good:1"]) },
+		"stop":          func(rt *rapid.T) { m.putDesired(func(d *store.DesiredService) { d.Stopped = true }) },
+		"start":         func(rt *rapid.T) { m.putDesired(func(d *store.DesiredService) { d.Stopped = false }) },
+		"fault":         func(*rapid.T) { m.fault() },
 		"crash": func(*rapid.T) {
 			if name := m.own(); name != "" {
 				m.engine.Kill(name, 1, false)
