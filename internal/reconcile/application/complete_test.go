@@ -101,3 +101,23 @@ func TestAJobsTimeDoesNotBeginWhileItWaits(t *testing.T) {
 		t.Errorf("attempt %+v", a)
 	}
 }
+
+func TestAJobThatGoesBackToEarlierContentRunsAgain(t *testing.T) {
+	r := startRig(t)
+	r.apply(r.spec("job:1", asJob(spec.RestartNo)))
+	r.settle(20, time.Minute)
+	r.apply(r.spec("job:bad", asJob(spec.RestartNo)))
+	r.settle(30, time.Minute)
+	if a := r.attempt(); a.State != store.AttemptFailed {
+		t.Fatalf("attempt %+v", a)
+	}
+	r.apply(r.spec("job:1", asJob(spec.RestartNo)))
+	r.settle(30, time.Minute)
+	if a, runs := r.attempt(), len(r.startOrder()); a.State != store.AttemptSucceeded || runs != 3 || len(r.engine.Containers()) != 1 {
+		t.Errorf("attempt %+v after %d runs; %s", a, runs, r.describe())
+	}
+	r.passFor(10 * time.Second)
+	if runs := len(r.startOrder()); runs != 3 {
+		t.Errorf("it ran %d times", runs)
+	}
+}

@@ -111,6 +111,9 @@ func (p *planner) approach(goal *store.Release) int {
 
 // isActive reports whether traffic goes to what the release runs.
 func (p *planner) isActive(r *store.Release) bool {
+	if r.Spec.Completes() { // each release runs, though one before it was the same
+		return p.w.Active != nil && p.w.Active.ReleaseID == r.ID
+	}
 	return p.w.Active != nil && (p.w.Active.ReleaseID == r.ID || sameContent(r, p.w.ActiveRelease))
 }
 
