@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -106,7 +107,16 @@ func readConfigFiles(folder string, names []string) (map[string][]byte, error) {
 	return out, nil
 }
 
+// readAtMost reads the beginning of a regular file. To open a pipe that nobody
+// writes to would wait for ever, and a device has no end.
 func readAtMost(path string, most int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no regular file")
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
