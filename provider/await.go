@@ -17,6 +17,11 @@ const firstStepRetry = 100 * time.Millisecond
 // same errors. When p is a Stepper it calls Step whenever that is due, which
 // makes it all that a caller without the daemon's engine needs; else it only
 // reads the status. An instance that a Stepper does not know is ErrNotFound at once.
+//
+// What ends a change comes after the verdict on it: the old release is taken
+// away, or after a failure brought back. Await goes on with the steps of it that
+// are due within a second, for a few seconds, or until the instance is Available
+// again; so a caller that steps no further leaves the instance as it should be.
 func Await(ctx context.Context, p Provider, instanceID id.ID, policy ReadinessPolicy) (*InstanceStatus, error) {
 	stepper, ok := p.(Stepper)
 	if !ok {
@@ -26,7 +31,7 @@ func Await(ctx context.Context, p Provider, instanceID id.ID, policy ReadinessPo
 	}
 	policy = policy.withDefaults()
 	retry := min(firstStepRetry, policy.Interval)
-	return await(ctx, policy, func(ctx context.Context) (look, error) {
+	st, err := await(ctx, policy, func(ctx context.Context) (look, error) {
 		next, err := stepper.Step(ctx, instanceID)
 		if errors.Is(err, ErrNotFound) {
 			return look{}, fmt.Errorf("step instance %s: %w", instanceID, err)
@@ -43,4 +48,47 @@ func Await(ctx context.Context, p Provider, instanceID id.ID, policy ReadinessPo
 		st, err := p.Status(ctx, instanceID)
 		return look{status: st, err: err, next: next}, nil
 	})
+	if st == nil || !st.Ready && st.State != StateFailed {
+		return st, err
+	}
+	return finish(ctx, p, stepper, instanceID, st), err
+}
+
+const (
+	// finishGap is between steps that belong together: one that is due later is a
+	// watch over what serves.
+	finishGap = time.Second
+	// tidyLimit bounds what is done after a success, restoreLimit after a failure.
+	tidyLimit    = 3 * time.Second
+	restoreLimit = 30 * time.Second
+)
+
+// finish makes the steps that end a change and returns the status after them.
+func finish(ctx context.Context, p Provider, stepper Stepper, instanceID id.ID, st *InstanceStatus) *InstanceStatus {
+	limit := tidyLimit
+	if !st.Ready {
+		limit = restoreLimit
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for ctx.Err() == nil {
+		next, err := stepper.Step(ctx, instanceID)
+		if err != nil {
+			return st // what it could not do shows in the next status
+		}
+		if now, err := p.Status(ctx, instanceID); err == nil && now != nil {
+			st = now
+		}
+		restored := st.Ready || st.Available
+		if next <= 0 || next >= finishGap && restored {
+			return st
+		}
+		timer := time.NewTimer(min(next, finishGap))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+	return st
 }
