@@ -45,7 +45,7 @@ func TestAwaitMakesTheStepsThatEndAChange(t *testing.T) {
 	}{
 		"the old release is taken away":           {provider.InstanceStatus{State: provider.StateRunning, Ready: true}, 3, 100 * time.Millisecond, 4, true, time.Second},
 		"a watch over what serves is not for it":  {provider.InstanceStatus{State: provider.StateRunning, Ready: true}, 1000, 2 * time.Second, 2, false, time.Second},
-		"a close watch ends it after some time":   {provider.InstanceStatus{State: provider.StateRunning, Ready: true}, 1000, 100 * time.Millisecond, 31, false, 4 * time.Second},
+		"a close watch ends it after some time":   {provider.InstanceStatus{State: provider.StateRunning, Ready: true}, 1000, 100 * time.Millisecond, 32, false, 4 * time.Second},
 		"the old release is brought back":         {provider.InstanceStatus{State: provider.StateFailed}, 5, 2 * time.Second, 6, true, 10 * time.Second},
 		"what cannot be brought back is given up": {provider.InstanceStatus{State: provider.StateFailed}, 1000, 10 * time.Second, 32, false, 31 * time.Second},
 	} {

@@ -22,9 +22,26 @@ type mounts struct {
 	dirs, files map[string]string // by path: where it was asked for
 }
 
-func (m *mounts) dir(p *problems, where, name string) {
+// kernelPaths are what the kernel fills in every container; a runtime refuses
+// mounts there, or they hide what programs rely on.
+var kernelPaths = []string{"/proc", "/sys", "/dev"}
+
+func (m *mounts) allowed(p *problems, where, name string) bool {
 	if !cleanAbsolute(name) {
 		p.add(where, "%q is not an absolute, clean path below /", clip(name))
+		return false
+	}
+	for _, k := range kernelPaths {
+		if (name == k || strings.HasPrefix(name, k+"/")) && name != "/dev/shm" {
+			p.add(where, "%q lies in %s, which is the kernel's", clip(name), k)
+			return false
+		}
+	}
+	return true
+}
+
+func (m *mounts) dir(p *problems, where, name string) {
+	if !m.allowed(p, where, name) {
 		return
 	}
 	if first := m.taken(name); first != "" {
@@ -35,8 +52,7 @@ func (m *mounts) dir(p *problems, where, name string) {
 }
 
 func (m *mounts) file(p *problems, where, name string) {
-	if !cleanAbsolute(name) {
-		p.add(where, "%q is not an absolute, clean path below /", clip(name))
+	if !m.allowed(p, where, name) {
 		return
 	}
 	if first := m.taken(name); first != "" {

@@ -178,6 +178,7 @@ func TestEveryRuleOfServices(t *testing.T) {
 		}), ".volumes[1].name"},
 		"a relative mount":          {main(func(s *svc) { s.Volumes[0].MountPath = "data" }), ".volumes[0].mount_path"},
 		"a mount on /":              {main(func(s *svc) { s.Volumes[0].MountPath = "/" }), ".volumes[0].mount_path"},
+		"a mount in /proc":          {main(func(s *svc) { s.Volumes[0].MountPath = "/proc/x" }), ".volumes[0].mount_path"},
 		"a mount with dots":         {main(func(s *svc) { s.Volumes[0].MountPath = "/a/../b" }), ".volumes[0].mount_path"},
 		"a mount with a colon":      {main(func(s *svc) { s.Volumes[0].MountPath = "/a:b" }), ".volumes[0].mount_path"},
 		"a mount with a slash last": {main(func(s *svc) { s.Volumes[0].MountPath = "/a/" }), ".volumes[0].mount_path"},

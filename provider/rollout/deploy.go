@@ -192,18 +192,24 @@ var strategies = map[string][]provider.Capability{
 
 // deployable asks the provider of a workload whether a rollout can begin.
 func (m *Manager) deployable(ctx context.Context, rec *record, strategy string) error {
-	capabilities, known := strategies[strategy]
-	if !known {
-		return fmt.Errorf("%w: strategy %q", provider.ErrInvalid, strategy)
-	}
 	_, p, err := m.providers.Resolve(rec.Provider)
 	if err != nil {
 		return err
 	}
-	if err := need(p, append([]provider.Capability{provider.CapDeploy}, capabilities...)...); err != nil {
+	if err := CheckStrategy(p, strategy); err != nil {
 		return err
 	}
 	return m.running(ctx, rec.Provider, rec.Workload)
+}
+
+// CheckStrategy is nil when a provider can deploy by the strategy; else the error is
+// provider.ErrInvalid or provider.ErrNotSupported.
+func CheckStrategy(p provider.Provider, strategy string) error {
+	capabilities, known := strategies[strategy]
+	if !known {
+		return fmt.Errorf("%w: strategy %q", provider.ErrInvalid, strategy)
+	}
+	return need(p, append([]provider.Capability{provider.CapDeploy}, capabilities...)...)
 }
 
 // running refuses an instance that is not there, or is stopped or on its way out.

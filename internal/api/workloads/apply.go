@@ -37,7 +37,7 @@ func (s *Service) Apply(ctx context.Context, file *workfile.Workload, with With)
 	}
 	r, err := s.row(ctx, req.Name)
 	if errors.Is(err, provider.ErrNotFound) {
-		return s.create(ctx, file.Provider, req, with)
+		return s.create(ctx, file, req, with)
 	}
 	if err != nil {
 		return wire.WorkloadChange{}, err
@@ -61,9 +61,14 @@ func (s *Service) sameProvider(r row, name string) error {
 }
 
 // create gives a name to a new workload and provisions it.
-func (s *Service) create(ctx context.Context, providerName string, req provider.ProvisionRequest, with With) (wire.WorkloadChange, error) {
-	key, _, err := s.resolve(providerName)
+func (s *Service) create(ctx context.Context, file *workfile.Workload, req provider.ProvisionRequest, with With) (wire.WorkloadChange, error) {
+	key, p, err := s.resolve(file.Provider)
 	if err != nil {
+		return wire.WorkloadChange{}, err
+	}
+	// The first release needs no strategy; that the next one would be refused for
+	// it is said now.
+	if err := rollout.CheckStrategy(p, file.Strategy); err != nil {
 		return wire.WorkloadChange{}, err
 	}
 	out := wire.WorkloadChange{Name: req.Name, Provider: key, Action: wire.WorkloadCreate, Changes: created(req.Services)}

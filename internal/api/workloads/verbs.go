@@ -48,7 +48,27 @@ func (s *Service) Start(ctx context.Context, name string) (wire.WorkloadAccepted
 
 // Stop ends the containers of a workload and keeps its data.
 func (s *Service) Stop(ctx context.Context, name string) (wire.WorkloadAccepted, error) {
-	return s.life(ctx, name, "stop", dispatch.Target.Stop)
+	return s.verb(ctx, name, "stop", func(ctx context.Context, r row) error {
+		have, err := s.history(ctx, r)
+		if err != nil {
+			return err
+		}
+		if have.open != nil { // it would wait for containers that may not run
+			return &rollout.BusyError{Workload: r.ID, Rollout: have.open.ID}
+		}
+		return s.stop(ctx, r)
+	})
+}
+
+func (s *Service) stop(ctx context.Context, r row) error {
+	ctx, t, _, err := s.target(ctx, r)
+	if err != nil {
+		return err
+	}
+	if err := t.Stop(ctx, r.ID); err != nil {
+		return fmt.Errorf("stop workload %s: %w", r.Name, err)
+	}
+	return nil
 }
 
 // Restart replaces or restarts the containers of a workload.

@@ -129,7 +129,7 @@ func takenPort(a *Action, text string) string {
 }
 
 func explainExec(program, why string) string {
-	const check = "check command in app.yaml, and what the image runs by itself"
+	const check = "check its command, and what the image runs by itself"
 	switch {
 	case strings.Contains(why, "executable file not found"), strings.Contains(why, "no such file"):
 		return fmt.Sprintf("its image has no program %q; %s", program, check)
