@@ -48,6 +48,8 @@ func (c *Controller) due(w *World) []asked {
 			}
 			unproven := !serving || m.Recheck
 			switch {
+			case !serving && !m.Recheck && hung(s, m): // nothing is stopped on an old answer
+				due = append(due, asked{g: g, m: m, r: r, spec: s, live: true})
 			case unproven && probed(s) && (!w.Now.Before(m.Ready.Due) || serving): // nothing is unrouted on an old answer
 				due = append(due, asked{g: g, m: m, r: r, spec: s})
 			case !unproven && s.Liveness != nil && !w.Now.Before(m.Live.Due):

@@ -46,6 +46,9 @@ type model struct {
 	rt       *rapid.T
 	cutAfter atomic.Int64 // mutating calls until the next pass is cut; 0 or less: never
 	foreign  string
+	// lasting: containers may turn bad and stay so, which shows in nothing but
+	// the answers that users get.
+	lasting bool
 }
 
 // freshStore opens an empty store for one run of a model.
@@ -136,7 +139,7 @@ func (m *model) onActive(before, after store.ActiveRelease) {
 			kept++
 		}
 	}
-	if lost == 0 || kept > 0 {
+	if lost == 0 || kept > 0 || m.lasting && len(after.Targets) > 0 {
 		return
 	}
 	d, err := m.store.GetDesiredService(context.Background(), m.service)

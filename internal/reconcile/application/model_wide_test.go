@@ -96,7 +96,7 @@ func TestAGoodChangeComesThroughWhateverWasBefore(t *testing.T) {
 		for name, b := range lastingFaults {
 			m.image(name, b)
 		}
-		m.rig.t = failer{t, rt}
+		m.rig.t, m.lasting = failer{t, rt}, true
 		m.apply(m.drawLasting())
 		ops := m.operations()
 		ops["apply"] = func(*rapid.T) { m.apply(m.drawLasting()) }

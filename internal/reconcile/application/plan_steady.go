@@ -238,7 +238,7 @@ func (p *planner) await(r *store.Release, v verdict) {
 // stops it once no traffic goes to it: it is then started again in place.
 func (p *planner) hangs(g *Group, c place) bool {
 	serving := p.w.target(g.Name) != nil
-	if c.m.Live.Failures < cmp.Or(c.Liveness.Failures, spec.DefaultLivenessFailures) {
+	if !hung(c.Member, c.m) {
 		if serving && !c.m.Live.Due.IsZero() { // only what serves is asked
 			p.wake(c.m.Live.Due)
 		}
@@ -250,6 +250,12 @@ func (p *planner) hangs(g *Group, c place) bool {
 	}
 	p.act(Action{Kind: ActStop, Container: c.m.Name, Grace: p.grace(), Why: whyLiveness})
 	return true
+}
+
+// hung reports whether as many liveness probes in a row failed as a container
+// may fail.
+func hung(s spec.Member, m *Member) bool {
+	return s.Liveness != nil && m.Live.Failures >= cmp.Or(s.Liveness.Failures, spec.DefaultLivenessFailures)
 }
 
 // whyLiveness marks the stop of a container that hangs.

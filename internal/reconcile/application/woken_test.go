@@ -172,3 +172,23 @@ func TestAHangingContainerIsStoppedOnceNoRequestComesToItAnyMore(t *testing.T) {
 		t.Errorf("%d starts; %+v; %s", n, r.ready(), r.describe())
 	}
 }
+
+func TestNothingIsStoppedOnAnOldAnswer(t *testing.T) {
+	r := startRig(t)
+	image := r.image("stalls:1", dockertest.Behaviour{Port: 8080, Paths: map[string][]dockertest.StatusAt{
+		"/live": {{Status: 200}, {After: 5 * time.Second, Status: 500}, {After: 9 * time.Second, Status: 200}},
+	}})
+	r.apply(r.spec(image, func(s *spec.Service) {
+		s.Liveness = &spec.Probe{Path: "/live", Interval: time.Second, Timeout: time.Second, Failures: 2}
+	}))
+	r.woken(3 * time.Second)
+	unrouted := false
+	for range 100 { // the data plane is slow to take its new table
+		r.pass()
+		unrouted = unrouted || len(r.targets()) == 0
+		r.clock.Advance(100 * time.Millisecond)
+	}
+	if got := r.targets(); !unrouted || len(got) != 1 || r.stopping() {
+		t.Errorf("unrouted %v, traffic goes to %v again, stopped %v", unrouted, got, r.stopping())
+	}
+}
