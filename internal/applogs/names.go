@@ -2,6 +2,7 @@ package applogs
 
 import (
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,8 +21,10 @@ type origin struct {
 }
 
 func (o origin) entry(l docker.LogLine) wire.LogEntry {
+	// Names of services have no dot; what follows it in a container's is the member.
+	_, member, _ := strings.Cut(o.container, ".")
 	return wire.LogEntry{
-		Time: l.Time, Service: o.service, Release: o.release, Replica: o.replica, Container: o.container,
+		Time: l.Time, Service: o.service, Release: o.release, Replica: o.replica, Member: member, Container: o.container,
 		Stream: string(l.Stream), Text: l.Text, Partial: l.Partial,
 	}
 }

@@ -111,7 +111,11 @@ func (a *app) printLog(e wire.LogEntry, flags logFlags) error {
 		if release != "" {
 			release = " " + release
 		}
-		b.WriteString(a.out.cyan(fmt.Sprintf("%s.%d%s |", e.Service, e.Replica, release)) + " ")
+		member := e.Member
+		if member != "" {
+			member = "/" + member
+		}
+		b.WriteString(a.out.cyan(fmt.Sprintf("%s.%d%s%s |", e.Service, e.Replica, member, release)) + " ")
 	}
 	text := e.Text
 	if a.env.StdoutTTY {

@@ -21,6 +21,7 @@ type LogEntry struct {
 	Service   string    `json:"service" doc:"Short name."`
 	Release   string    `json:"release,omitempty" doc:"Version, such as v3."`
 	Replica   int       `json:"replica"`
+	Member    string    `json:"member,omitempty" doc:"Which init or sidecar; none is the main container."`
 	Container string    `json:"container"`
 	Stream    string    `json:"stream" enum:"stdout,stderr"`
 	Text      string    `json:"text"`
