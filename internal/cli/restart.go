@@ -18,8 +18,8 @@ func (a *app) restartCmd() *cobra.Command {
 		Short: "Replace the containers of services by new ones",
 		Long: `Rolls every replica of the services, or of all services of the app: new containers
 of the same spec take over once they are ready, and get the newest values of their
-secrets. No request is dropped. The images stay those that run, though a tag leads to
-another one by now: "berth apply --refresh" takes that up.
+secrets. No request is dropped. The images stay those that run, though a tag leads
+to another one by now: "berth apply --refresh" takes that up.
 
 A service of which two releases cannot run at once hands over: its old container
 stops before the new one starts. That is asked about on a terminal; elsewhere it is
