@@ -79,6 +79,7 @@ func (c *Controller) imageState(ctx context.Context, w *World, ref string) (Imag
 // gatherDependencies looks for what a release that is about to start depends on.
 func (c *Controller) gatherDependencies(ctx context.Context, w *World) error {
 	if len(w.Desired.Spec.DependsOn) == 0 {
+		c.memory.noteWaiting(c.service, false)
 		return nil
 	}
 	defer func() { c.memory.noteWaiting(c.service, len(w.Dependencies) > 0 && !w.Attempt.State.Final()) }()

@@ -72,7 +72,7 @@ func (c *Controller) ask(ctx context.Context, a *asked) {
 	}
 	rec := c.memory.record(c.service, a.m.ID)
 	if a.live {
-		a.m.Live = rec.noteLive(ok, detail, c.now(), declared)
+		a.m.Live = rec.noteLive(ok, detail, c.now(), declared, a.r.Spec.ReadyTimeout)
 		return
 	}
 	a.m.Ready = rec.noteProbe(ok, detail, c.now(), declared)

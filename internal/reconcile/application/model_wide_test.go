@@ -2,7 +2,9 @@ package application
 
 import (
 	"context"
+	"errors"
 	"flag"
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -104,6 +106,7 @@ func TestAGoodChangeComesThroughWhateverWasBefore(t *testing.T) {
 		ops["many passes"] = func(*rapid.T) { m.passFor(20 * time.Second) }
 		ops["restart all"] = m.again("restart", func(d *store.DesiredService) { d.RestartNonce += "1" })
 		ops["suspend"] = m.again("update", func(d *store.DesiredService) { d.Suspended = !d.Suspended })
+		ops["rollback"] = func(*rapid.T) { m.rollback() }
 		ops["secret"] = func(*rapid.T) {
 			if len(m.vault["shop/TOKEN"]) > 0 && rapid.Bool().Draw(m.rt, "gone") {
 				delete(m.vault, "shop/TOKEN")
@@ -111,9 +114,29 @@ func TestAGoodChangeComesThroughWhateverWasBefore(t *testing.T) {
 			}
 			m.vault["shop/TOKEN"] = append(m.vault["shop/TOKEN"], "hunter2")
 		}
+		for _, name := range []string{"crash", "engine restart"} { // events tell of them
+			alone := ops[name]
+			ops[name] = func(rt *rapid.T) { alone(rt); m.memory.TouchAll() }
+		}
 		rt.Repeat(ops)
 		m.mend()
 		m.remove()
+	})
+}
+
+// rollback makes one of the first releases the desired one.
+func (m *model) rollback() {
+	id := fmt.Sprintf("%s-v%d", m.service, rapid.IntRange(1, 6).Draw(m.rt, "version"))
+	to, err := m.store.GetRelease(context.Background(), id)
+	if errors.Is(err, store.ErrNotFound) {
+		return
+	}
+	if err != nil {
+		m.rt.Fatal(err)
+	}
+	m.change("update", func(d *store.DesiredService) {
+		d.ReleaseID, d.Image, d.Spec = to.ID, to.Image, to.Spec.WithSecretVersions(func(spec.SecretRef) int64 { return 0 })
+		d.Replicas = d.Spec.Replicas
 	})
 }
 

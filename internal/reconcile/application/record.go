@@ -18,6 +18,7 @@ type record struct {
 	ready   Readiness
 	live    Liveness
 	proof   time.Time // the start for which it was found ready; zero: not yet
+	guess   bool      // the proof is an earlier process's: it may have started since
 	deaths  []time.Time
 	asked   bool // we stopped it: its end is no crash
 	restart time.Time
@@ -50,7 +51,7 @@ func (r *record) observe(full *docker.ContainerState, serving bool, now time.Tim
 	r.full = full
 	if before == nil {
 		if serving && full.Running() {
-			r.proof = full.Started
+			r.proof, r.guess = full.Started, true
 		}
 		return
 	}
@@ -108,14 +109,18 @@ func (r *record) noteHung(name string, now time.Time, backoff *RestartBackoff) {
 	r.restart = backoff.Note(name, now)
 }
 
-// noteLive takes in one liveness probe and returns what follows.
-func (r *record) noteLive(ok bool, detail string, now time.Time, declared *spec.Probe) Liveness {
+// noteLive takes in one liveness probe and returns what follows. A container that
+// nobody has seen ready since its start, as after that of the machine, has until
+// its time to become ready is over.
+func (r *record) noteLive(ok bool, detail string, now time.Time, declared *spec.Probe, readyTimeout time.Duration) Liveness {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.live.Due = now.Add(livenessInterval(declared))
-	if ok {
-		r.live.Failures, r.live.Last = 0, ""
-	} else {
+	switch {
+	case ok:
+		r.live.Failures, r.live.Last, r.guess = 0, "", false
+	case r.guess && now.Before(r.proof.Add(readyTimeout)):
+	default:
 		r.live.Failures, r.live.Last = r.live.Failures+1, detail
 	}
 	return r.live
@@ -132,7 +137,7 @@ func (r *record) keepTail(lines []string) {
 func (r *record) proven(started time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.proof = started
+	r.proof, r.guess = started, false
 }
 
 // noteProbe takes in one probe and returns the readiness that follows.

@@ -192,3 +192,17 @@ func TestNothingIsStoppedOnAnOldAnswer(t *testing.T) {
 		t.Errorf("unrouted %v, traffic goes to %v again, stopped %v", unrouted, got, r.stopping())
 	}
 }
+
+func TestLivenessWaitsForWhatStartedWithTheMachine(t *testing.T) {
+	r := startRig(t)
+	r.apply(r.spec("slow:1", func(s *spec.Service) {
+		s.Liveness = &spec.Probe{Path: "/", Interval: time.Second, Timeout: time.Second, Failures: 2}
+	}))
+	r.woken(10 * time.Second)
+	r.engine.RestartEngine(false)
+	r.memory, r.store.puller = NewMemory(nil), nil
+	r.woken(10 * time.Second)
+	if c := r.ready(); r.stopping() || c.Reason != string(ReasonDeployed) {
+		t.Errorf("stopped %v; condition %+v", r.stopping(), c)
+	}
+}
