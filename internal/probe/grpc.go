@@ -232,5 +232,7 @@ func notHTTP2(err error) bool {
 	}
 	text := err.Error()
 	return strings.Contains(text, "looked like an HTTP/1.1 header") || strings.Contains(text, "frame too large") ||
-		strings.Contains(text, "malformed HTTP") || strings.Contains(text, "PROTOCOL_ERROR")
+		strings.Contains(text, "malformed HTTP") || strings.Contains(text, "PROTOCOL_ERROR") ||
+		// The connection was given up before the request met it.
+		strings.Contains(text, "client conn could not be established")
 }
