@@ -30,7 +30,7 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 		{"a port", start, fmt.Errorf("%w: listen tcp4 127.0.0.1:1234: bind: address already in use", docker.ErrPortInUse),
 			[]string{"host port 1234 is taken", "another host_port"}},
 		{"a port that is not told", start, fmt.Errorf("%w: bind", docker.ErrPortInUse), []string{"a published host port is taken"}},
-		{"no such command", start, oci(`exec: "serve": executable file not found in $PATH`), []string{`has no program "serve"`, "check command"}},
+		{"no such command", start, oci(`exec: "serve": executable file not found in $PATH`), []string{`has no program "serve"`, "check its command"}},
 		{"no such path", start, oci(`exec: "/srv": stat /srv: no such file or directory`), []string{`has no program "/srv"`}},
 		{"a folder", start, oci(`exec: "/srv": permission denied`), []string{`"/srv" in its image is not executable`}},
 		{"a foreign program", start, oci(`exec: "/srv": exec format error`), []string{"another kind of processor"}},
