@@ -97,6 +97,8 @@ func (r Result) failure() string {
 		return "did not answer with TLS; if it speaks plain HTTP, its scheme is http"
 	case errors.As(err, &unknown), errors.As(err, &wrongName):
 		return fmt.Sprintf("showed a certificate that cannot be trusted: %v", err)
+	case closedByPeer(err) && r.Kind == GRPC:
+		return "closed the connection without an answer, as a server may that does not speak HTTP/2" + r.withoutTLS()
 	case closedByPeer(err):
 		return "closed the connection without an answer"
 	case r.Kind == GRPC && notHTTP2(err):
