@@ -138,7 +138,7 @@ func TestWaitingForADependencyLeavesTheOldReleaseServing(t *testing.T) {
 
 // together runs passes of both services for that long.
 func (r *rig) together(other *rig, d time.Duration) {
-	for end := r.clock.Now().Add(d); r.clock.Now().Before(end); r.clock.Advance(50 * time.Millisecond) {
+	for end := r.clock.Now().Add(d); r.clock.Now().Before(end); r.clock.Advance(100 * time.Millisecond) {
 		r.pass()
 		other.pass()
 		r.sync()
@@ -161,7 +161,7 @@ func TestEveryTryOfAFirstDeployWaitsForWhatItDependsOn(t *testing.T) {
 			}
 		}
 		db.apply(noRoute(db.spec("good:2")))
-		web.together(db, 2*time.Minute)
+		web.together(db, time.Minute)
 		if c := web.ready(); c.Status != reconcile.True {
 			t.Errorf("once db is there: %+v", c)
 		}

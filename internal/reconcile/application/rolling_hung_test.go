@@ -34,9 +34,9 @@ func TestAChangeReplacesReplicasThatRunAndCannotServe(t *testing.T) {
 					r.engine.Kill(name, 1, false)
 				}
 				r.memory.TouchAll()
-				r.passFor(30 * time.Second) // past their time to become ready
+				r.passFor(12 * time.Second) // past their time to become ready
 				r.apply(r.spec("good:2", shape))
-				r.passFor(time.Minute)
+				r.settle(80, time.Minute)
 				if a, c := r.attempt(), r.ready(); a.State != store.AttemptSucceeded || c.Reason != string(ReasonDeployed) || len(r.running()) != 3 {
 					t.Errorf("attempt %+v; condition %+v; %s", a, c, r.describe())
 				}
@@ -79,7 +79,7 @@ func TestARollingChangeComesToItsOwnNumberOfReplicas(t *testing.T) {
 						r.watchBounds(after)
 					}
 					r.apply(r.spec("good:2", shape, withReplicas(to)))
-					r.watchBounds(200)
+					r.settle(80, time.Minute)
 					if a := r.attempt(); a.State != store.AttemptSucceeded || len(r.targets()) != to || len(r.running()) != to {
 						t.Errorf("attempt %+v; condition %+v; %s", a, r.ready(), r.describe())
 					}
