@@ -4,7 +4,7 @@ package application
 
 // modelChecks is small under the race detector, which makes the store some
 // twenty times slower; `make test` runs the models without it as well.
-const modelChecks = "12"
+const modelChecks = "5"
 
 // cutStride is the distance of the effects that are cut.
-const cutStride = 7
+const cutStride = 31
