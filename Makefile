@@ -45,7 +45,12 @@ test: ## Vet, and run unit, real-engine and short end-to-end tests with the race
 	@# The model of the planner takes its 20,000 steps without the race detector,
 	@# which makes its store twenty times slower; with it, it takes fewer below.
 	@$(GO) run ./internal/tools/testsum -count=1 -timeout 5m -run 'History|Crash|Cut' ./internal/reconcile/application
-	@BERTH_TEST_DOCKER=1 $(GO) run ./internal/tools/testsum -race -count=1 -timeout 8m $(TEST)
+	@BERTH_TEST_DOCKER=1 BERTH_TEST_BRIEF=1 $(GO) run ./internal/tools/testsum -race -count=1 -timeout 8m $(TEST)
+
+.PHONY: conformance
+conformance: ## Hold the Docker provider to every case of the suite, on the real engine
+	@scripts/setup
+	@BERTH_TEST_DOCKER=1 $(GO) run ./internal/tools/testsum -race -count=1 -timeout 20m ./provider/docker
 
 .PHONY: test-short
 test-short: ## Run the tests that need neither Docker nor the race detector

@@ -220,6 +220,9 @@ func (s *Sealed) newDataKey(ctx context.Context, tenant string, create bool) ([]
 		return nil, err
 	}
 	if !create || len(values) > 0 {
+		if _, err := s.blobs.DataKey(ctx, tenant); err == nil {
+			return nil, ErrConflict // made meanwhile, with the first value
+		}
 		return nil, lostDataKey(tenant)
 	}
 	key := make([]byte, dataKeyBytes)
