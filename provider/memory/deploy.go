@@ -168,12 +168,10 @@ func (p *Provider) redeploy(ctx context.Context, rec *record, old, next *release
 	if err := p.keep(ctx, rec.Request.TenantID, contents); err != nil {
 		return err
 	}
-	if rec.Target != old.ID || rec.Failure == nil {
+	if rec.Target != old.ID {
 		return nil
 	}
-	rec.begin(old.ID, rec.Strategy)
-	rec.Since = p.cluster.now()
-	return p.save(ctx, rec)
+	return p.afresh(ctx, rec)
 }
 
 // Rollback implements provider.Provider.

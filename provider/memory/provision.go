@@ -81,12 +81,23 @@ func (p *Provider) provision(ctx context.Context, req provider.ProvisionRequest)
 	if err := p.keep(ctx, req.TenantID, contents); err != nil {
 		return err
 	}
-	if rec.Failure != nil && rec.Serving.IsNil() { // another attempt
-		rec.begin(rec.Target, rec.Strategy)
-		rec.Since = p.cluster.now()
-		return p.save(ctx, rec)
+	if !rec.Serving.IsNil() {
+		return nil
 	}
-	return nil
+	return p.afresh(ctx, rec)
+}
+
+// afresh begins the wanted release again where it has failed, and its time where
+// that could not begin yet because the vault had not all of its contents.
+func (p *Provider) afresh(ctx context.Context, rec *record) error {
+	switch {
+	case rec.Failure != nil:
+		rec.begin(rec.Target, rec.Strategy)
+	case rec.release(rec.Target).Pinned:
+		return nil
+	}
+	rec.Since = p.cluster.now()
+	return p.save(ctx, rec)
 }
 
 // repeats fails unless a request is the one that is recorded.

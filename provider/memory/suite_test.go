@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"flag"
 	"testing"
 	"testing/synctest"
 
@@ -13,7 +14,18 @@ import (
 	"github.com/berth-cloud/berth/provider/statestoretest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain gives the models their steps unless a flag says otherwise.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
+	if !given {
+		if err := flag.Set("rapid.checks", modelChecks); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestMemoryConformsWhenCallsWait(t *testing.T) { conforms(t, memory.Sync) }
 

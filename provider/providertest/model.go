@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,8 +19,10 @@ import (
 // nothing may be left. newFixture is called once for each check; the flags of
 // rapid say how many there are, and of how many operations.
 //
-// The fixture's programs need to know no more steps than "listen", "wait" and
-// "exit", and when it is Silent to answer nobody.
+// One of the instances is a stateful set with a volume, where the provider has
+// volumes. The fixture's programs need to know no more steps than "listen",
+// "wait" and "exit", and when they are asked, or executed where the fixture is
+// Silent, "env" and "read".
 func Model(t testing.TB, newFixture func(t testing.TB) Fixture) {
 	rapid.Check(unhurried{t}, func(r *rapid.T) {
 		fx := newFixture(scoped{t, r})
@@ -27,8 +30,8 @@ func Model(t testing.TB, newFixture func(t testing.TB) Fixture) {
 			t.Skip("the provider does not list provision and deploy")
 		}
 		m := &model{env: newEnv(r.Context(), r, fx)}
-		for range 2 {
-			m.instances = append(m.instances, &instance{id: id.New(id.KindWorkload), m: m})
+		for _, stateful := range []bool{false, m.has(provider.CapVolumes)} {
+			m.instances = append(m.instances, &instance{id: id.New(id.KindWorkload), m: m, stateful: stateful})
 		}
 		r.Repeat(map[string]func(*rapid.T){
 			"provision":   m.act((*instance).absent, (*instance).provision),
@@ -66,8 +69,9 @@ type model struct {
 
 // instance is what shall be there of one.
 type instance struct {
-	id id.ID
-	m  *model
+	id       id.ID
+	m        *model
+	stateful bool
 
 	exists   bool
 	stopped  bool
@@ -76,9 +80,11 @@ type instance struct {
 	failed   id.ID          // the release whose rollout failed last, nil when none did since
 }
 
+// modelRelease is a release by the value that the variable VALUE has in each
+// service; of web it is the content of a file too.
 type modelRelease struct {
-	id    id.ID
-	value string // of the variable VALUE
+	id        id.ID
+	web, side string
 }
 
 func (i *instance) serving() modelRelease { return i.releases[len(i.releases)-1] }
@@ -115,7 +121,11 @@ func (m *model) disturbed(r *rapid.T, i *instance, call func() error) {
 		}
 	}
 	err := call()
-	m.drive(i.id)
+	if err == nil {
+		m.drive(i.id)
+	} else {
+		m.settle() // with what the call began, if anything
+	}
 	if hit := struck(); hit && cut {
 		m.Provider = m.Fixture.Restart(true)
 	} else if err != nil && !hit {
@@ -150,10 +160,33 @@ func (m *model) check(r *rapid.T) {
 		if got, want := st.ReleaseID, i.serving().id; got != want {
 			r.Fatalf("release %s serves, not %s", got, want)
 		}
-		if !m.Silent && !i.stopped {
-			if got := m.do(i.id, "web", 0, "env:VALUE"); got != i.serving().value {
-				r.Fatalf("the release that serves has the value %s, not %s", got, i.serving().value)
-			}
+		if !i.stopped {
+			m.checkValues(r, i)
+		}
+	}
+}
+
+// checkValues looks into the containers.
+func (m *model) checkValues(r *rapid.T, i *instance) {
+	serving := i.serving()
+	for _, q := range []struct {
+		service, want string
+		steps         []string
+	}{
+		{"web", serving.web + "\n" + serving.web, []string{"env:VALUE", "read:" + modelFile}},
+		{"side", serving.side, []string{"env:VALUE"}},
+	} {
+		var got string
+		switch {
+		case !m.Silent:
+			got = m.do(i.id, q.service, 0, q.steps...)
+		case m.has(provider.CapExec):
+			got = strings.TrimSuffix(m.execOK(i.id, provider.ExecRequest{ServiceName: q.service, Command: m.command(q.steps...)}), "\n")
+		default:
+			return
+		}
+		if got != q.want {
+			r.Fatalf("%s of the release that serves says %q, not %q", q.service, got, q.want)
 		}
 	}
 }
@@ -203,22 +236,38 @@ func (i *instance) describe() string {
 	return text
 }
 
-func (i *instance) request(value string) provider.ProvisionRequest {
+// modelFile is a config file of web.
+const modelFile = "/etc/app/value"
+
+func (i *instance) request(rel modelRelease) provider.ProvisionRequest {
 	e := i.m.env
-	main := e.web("web", provider.RoleMain, port)
-	main.Env = map[string]string{"VALUE": value}
-	req := e.request(main, e.web("side", provider.RoleSidecar, port+1))
+	web, side := e.web("web", provider.RoleMain, port), e.web("side", provider.RoleSidecar, port+1)
+	web.Env, web.ConfigFiles = valued(rel.web), filed(rel.web)
+	side.Env = valued(rel.side)
+	req := e.request(e.task("prepare", provider.RoleInit, "exit:0"), web, side)
+	if i.stateful {
+		req.Kind = provider.KindStatefulSet
+		req.Services[1] = mounted(web, false)
+	}
 	req.InstanceID = i.id
 	req.Rollout.ReadyTimeout = 20 * time.Second
 	return req
 }
 
+func valued(value string) map[string]string { return map[string]string{"VALUE": value} }
+
+func filed(value string) []provider.ConfigFile {
+	return []provider.ConfigFile{{Name: "value", Path: modelFile, Content: value}}
+}
+
 // provision begins an instance, perhaps anew.
 func (i *instance) provision(r *rapid.T) (func() error, func()) {
-	req := i.request(value(r))
+	rel := modelRelease{web: value(r), side: value(r)}
+	req := i.request(rel)
+	rel.id = req.InitialRelease()
 	return func() error { _, err := i.m.Provider.Provision(i.m.ctx, req); return err }, func() {
 		i.exists, i.stopped, i.replicas, i.failed = true, false, 1, id.Nil
-		i.releases = []modelRelease{{req.InitialRelease(), req.Services[0].Env["VALUE"]}}
+		i.releases = []modelRelease{rel}
 	}
 }
 
@@ -229,19 +278,32 @@ func (i *instance) there() bool    { return i.exists }
 func (i *instance) up() bool       { return i.exists && !i.stopped }
 func (i *instance) scalable() bool { return i.up() && i.m.has(provider.CapScale) }
 
+// deployGood changes one of the services, or both.
 func (i *instance) deployGood(r *rapid.T) (func() error, func()) {
-	v := value(r)
-	dep := provider.DeployRequest{InstanceID: i.id, ReleaseID: id.New(id.KindRelease), Services: []provider.ServiceDeploySpec{
-		i.m.change("web", rapid.SampledFrom([]string{i.m.Images.V1, i.m.Images.V2}).Draw(r, "image"), withEnv(map[string]string{"VALUE": v})),
-	}}
-	dep.Strategy = rapid.SampledFrom(i.strategies()).Draw(r, "strategy")
-	return i.deploying(dep), func() {
-		i.releases, i.failed = append(i.releases, modelRelease{dep.ReleaseID, v}), id.Nil
+	rel := i.serving()
+	rel.id = id.New(id.KindRelease)
+	dep := provider.DeployRequest{InstanceID: i.id, ReleaseID: rel.id}
+	image := rapid.SampledFrom([]string{i.m.Images.V1, i.m.Images.V2}).Draw(r, "image")
+	which := rapid.IntRange(1, 3).Draw(r, "services")
+	if which&1 != 0 {
+		rel.web = value(r)
+		dep.Services = append(dep.Services, i.m.change("web", image, withEnv(valued(rel.web)), func(d *provider.ServiceDeploySpec) {
+			d.ConfigFiles = filed(rel.web)
+		}))
 	}
+	if which&2 != 0 {
+		rel.side = value(r)
+		dep.Services = append(dep.Services, i.m.change("side", image, withEnv(valued(rel.side))))
+	}
+	dep.Strategy = rapid.SampledFrom(i.strategies()).Draw(r, "strategy")
+	return i.deploying(dep), func() { i.releases, i.failed = append(i.releases, rel), id.Nil }
 }
 
 func (i *instance) strategies() []string {
 	out := []string{""}
+	if i.stateful {
+		return out // its volume has one writer
+	}
 	for strategy, c := range map[string]provider.Capability{
 		provider.StrategyBlueGreen: provider.CapBlueGreen, provider.StrategyRolling: provider.CapRolling,
 	} {

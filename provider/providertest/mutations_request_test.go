@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/provider"
@@ -150,6 +151,7 @@ var callMutations = []mutation{
 			if m.busy.Add(1) > 1 {
 				return nil, errors.New("two calls at once")
 			}
+			<-time.After(time.Millisecond) // or they are so fast that they never meet
 			return m.Provider.Provision(ctx, req)
 		}
 	}},

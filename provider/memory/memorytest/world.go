@@ -124,7 +124,7 @@ func wait(cond func() bool) bool {
 		if time.Now().After(limit) {
 			return false
 		}
-		<-time.After(10 * time.Millisecond)
+		<-time.After(25 * time.Millisecond)
 	}
 	return true
 }
