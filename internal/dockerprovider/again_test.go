@@ -37,6 +37,21 @@ func TestDeployToAStoppedInstanceServesOnceItIsStarted(t *testing.T) {
 	r.same("release", r.ready(req.InstanceID).ReleaseID, release)
 }
 
+func TestSameContentUnderAnotherReleaseServesToo(t *testing.T) {
+	r := newRig(t)
+	req := request()
+	r.running(req)
+	r.ok(r.d.Stop(t.Context(), req.InstanceID))
+	release := r.deploy(req.InstanceID, provider.ServiceDeploySpec{Name: "web", Image: "web:1"})
+	r.ok(r.d.Start(t.Context(), req.InstanceID))
+	if st := r.status(req.InstanceID); st.ReleaseID != release || st.Ready {
+		t.Fatalf("it is to serve and not to be ready yet: %+v", st)
+	}
+	r.ok(r.d.Rollback(t.Context(), req.InstanceID, release))
+	r.ok(r.d.Rollback(t.Context(), req.InstanceID, req.InitialRelease()))
+	r.same("release", r.ready(req.InstanceID).ReleaseID, req.InitialRelease())
+}
+
 func TestSizeOfAFailedReleaseIsThatOfWhatServes(t *testing.T) {
 	r := newRig(t)
 	req := request()
@@ -54,6 +69,30 @@ func TestSizeOfAFailedReleaseIsThatOfWhatServes(t *testing.T) {
 	st = r.ready(req.InstanceID)
 	r.same("release", st.ReleaseID, req.InitialRelease())
 	r.same("replicas", len(st.Services["web"].Replicas), 2)
+}
+
+func TestANumberOfReplicasIsThatOfTheWorkload(t *testing.T) {
+	r := newRig(t)
+	req := request()
+	r.running(req)
+	replicas := func(st *provider.InstanceStatus) int { return len(st.Services["web"].Replicas) }
+	// Asked for on the way to a release that fails.
+	r.deploy(req.InstanceID, provider.ServiceDeploySpec{Name: "web", Image: "never:1"})
+	r.ok(r.d.Scale(t.Context(), req.InstanceID, provider.ResourceSpec{Replicas: 2}))
+	st := r.settle(req.InstanceID)
+	r.same("reason", st.Reason, provider.ReasonRolloutFailed)
+	r.same("replicas after a failure", replicas(st), 2)
+	// Asked for by a release that fails.
+	r.deploy(req.InstanceID, provider.ServiceDeploySpec{Name: "web", Image: "never:1", Resources: &provider.ResourceSpec{Replicas: 3}})
+	r.same("replicas after a failure of more", replicas(r.settle(req.InstanceID)), 2)
+	r.deploy(req.InstanceID, provider.ServiceDeploySpec{Name: "web", Image: "web:2"})
+	r.same("replicas after a deploy", replicas(r.ready(req.InstanceID)), 2)
+	r.ok(r.d.Scale(t.Context(), req.InstanceID, provider.ResourceSpec{Replicas: 3}))
+	r.ready(req.InstanceID)
+	r.ok(r.d.Rollback(t.Context(), req.InstanceID, id.Nil))
+	st = r.ready(req.InstanceID)
+	r.same("release", st.ReleaseID, req.InitialRelease())
+	r.same("replicas after a rollback", replicas(st), 3)
 }
 
 func TestPublishedPortsAreEndpointsToo(t *testing.T) {

@@ -190,7 +190,8 @@ func (d *Driver) deployResult(ctx context.Context, req provider.DeployRequest) (
 }
 
 // Rollback implements provider.Provider. A rollout that is under way is over
-// with it.
+// with it. The number of replicas belongs to the workload and stays, where the
+// release can be had in that many.
 func (d *Driver) Rollback(ctx context.Context, workload, releaseID id.ID) error {
 	release, err := d.lock(ctx, workload)
 	if err != nil {
@@ -218,6 +219,8 @@ func (d *Driver) Rollback(ctx context.Context, workload, releaseID id.ID) error 
 		if to == nil {
 			return fmt.Errorf("release %s: %w", releaseID, provider.ErrNotFound)
 		}
+		present, _ := course(w)
+		repeat(w.Kind, to, present.Replicas)
 		w.Target = to.Number
 		return d.desire(w, intent{
 			rev: to, kind: store.AttemptRollback, action: actionUpdate, pin: to.Planned, stopped: w.Desired.Stopped,
@@ -227,6 +230,19 @@ func (d *Driver) Rollback(ctx context.Context, workload, releaseID id.ID) error 
 		return failed("roll back", err)
 	}
 	return d.begin(ctx, w)
+}
+
+// repeat gives a revision another number of groups, unless its volumes have too
+// few writers for that.
+func repeat(kind provider.WorkloadKind, rev *records.Revision, replicas int) {
+	services, _, moved := sized(rev, provider.ResourceSpec{Replicas: replicas})
+	if !moved {
+		return
+	}
+	if _, err := provider.ApplyDeploy(kind, services, nil); err != nil {
+		return
+	}
+	rev.Services, rev.Replicas = services, replicas
 }
 
 // before is the release that served before the wanted one: as long as that does

@@ -80,8 +80,11 @@ func decides(w *records.Workload, in intent) bool {
 	if w.Goal != w.Target {
 		return false
 	}
+	if in.action != actionScale && in.action != actionStart && in.action != actionStop {
+		return true
+	}
 	serving := w.Serving()
-	return in.action != actionScale && in.action != actionStart && in.action != actionStop || serving == nil || serving.Number != w.Target
+	return serving == nil || serving.Number != w.Target || in.pin != "" && in.pin != w.Active.ReleaseID // a restart goes on
 }
 
 // serviceOf is the planner's spec of a revision.

@@ -19,7 +19,10 @@ import (
 	"github.com/berth-cloud/berth/provider"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	setModelSteps()
+	goleak.VerifyTestMain(m)
+}
 
 func TestExecReturnsExitCodeAndBothStreams(t *testing.T) {
 	r := newRig(t)

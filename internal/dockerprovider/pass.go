@@ -136,6 +136,9 @@ func (d *Driver) pass(ctx context.Context, w *records.Workload) (time.Duration, 
 	if err != nil || w == nil || w.Desired == nil || hopeless(w) {
 		return 0, reconcile.Condition{}, err
 	}
+	if w, err = d.resumed(ctx, w); err != nil {
+		return 0, reconcile.Condition{}, err
+	}
 	if !d.hub.watched() {
 		// No event tells that a container ended and was started by its engine.
 		d.lookCloser(w.ID)

@@ -24,7 +24,7 @@ var rigStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // rig is a driver on a simulated engine, both on one virtual clock.
 type rig struct {
-	*testing.T
+	testing.TB
 	clock  *dockertest.Clock
 	engine *dockertest.Engine
 	state  *memory.Store
@@ -34,9 +34,9 @@ type rig struct {
 
 const tenant = "ten-1"
 
-func newRig(t *testing.T) *rig {
+func newRig(t testing.TB) *rig {
 	clock := dockertest.NewClock(rigStart)
-	r := &rig{T: t, clock: clock, engine: dockertest.New(clock), state: memory.New(), vault: secrets.NewMemory()}
+	r := &rig{TB: t, clock: clock, engine: dockertest.New(clock), state: memory.New(), vault: secrets.NewMemory()}
 	all := images()
 	for _, name := range slices.Sorted(maps.Keys(all)) { // ids follow the order
 		r.engine.AddImage(name, docker.Image{}, all[name])

@@ -48,6 +48,9 @@ func (d *Driver) Scale(ctx context.Context, workload id.ID, size provider.Resour
 		rev, pin := course(w)
 		rev.Services, _, _ = sized(rev, size)
 		rev.Replicas = translate.Replicas(rev.Services)
+		if serving := w.Serving(); serving != nil && serving != rev {
+			repeat(w.Kind, serving, rev.Replicas) // should rev not come to serve
+		}
 		return d.desire(w, intent{
 			rev: rev, kind: store.AttemptScale, action: actionScale, pin: pin, stopped: w.Desired.Stopped,
 		}, d.now())
@@ -56,6 +59,27 @@ func (d *Driver) Scale(ctx context.Context, workload id.ID, size provider.Resour
 		return failed("scale", err)
 	}
 	return d.begin(ctx, w)
+}
+
+// resumed gives what serves the number of replicas that a Scale asked for on the way
+// to a release that has failed since.
+func (d *Driver) resumed(ctx context.Context, w *records.Workload) (*records.Workload, error) {
+	lost := func(w *records.Workload) bool {
+		serving := w.Serving()
+		return serving != nil && w.Goal == w.Target && w.Desired.ReleaseID != w.Active.ReleaseID && w.RolloutFailed() &&
+			!w.Desired.Stopped && w.Active.Replicas != serving.Replicas
+	}
+	if !lost(w) {
+		return w, nil
+	}
+	w, err := d.records.Change(ctx, w.ID, func(w *records.Workload) error {
+		if !lost(w) {
+			return nil
+		}
+		rev, pin := course(w)
+		return d.desire(w, intent{rev: rev, kind: store.AttemptScale, action: actionScale, pin: pin}, d.now())
+	})
+	return w, failed("scale what serves", err)
 }
 
 // resize makes a revision of another size, under the release that it changes.

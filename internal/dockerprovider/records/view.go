@@ -222,10 +222,12 @@ func (v *View) SetActiveRelease(ctx context.Context, a store.ActiveRelease) (sto
 	return a, gone(err)
 }
 
-// noteServing remembers that a release serves.
+// noteServing remembers that a release serves. One that is active and has no
+// container to take traffic at the moment is what served before, or the same
+// content under another id.
 func (w *Workload) noteServing() {
 	rev := w.Serving()
-	if rev == nil || len(w.Active.Targets) == 0 {
+	if rev == nil {
 		return
 	}
 	rev.Served = true
