@@ -42,9 +42,10 @@ images: ## Build the example's images into the local Docker engine
 test: ## Vet, and run unit, real-engine and short end-to-end tests with the race detector
 	@scripts/setup
 	$(GO) vet $(TEST)
-	@# The model of the planner takes its 20,000 steps without the race detector,
-	@# which makes its store twenty times slower; with it, it takes fewer below.
-	@$(GO) run ./internal/tools/testsum -count=1 -timeout 5m -run 'History|Crash|Cut' ./internal/reconcile/application
+	@# The models of the planner and of the providers take their steps without the
+	@# race detector, which makes them up to twenty times slower; with it, they take fewer below.
+	@$(GO) run ./internal/tools/testsum -count=1 -timeout 5m -run 'History|Crash|Cut|Model|Broken' \
+		./internal/reconcile/application ./internal/dockerprovider ./provider/memory ./provider/providertest
 	@BERTH_TEST_DOCKER=1 BERTH_TEST_BRIEF=1 $(GO) run ./internal/tools/testsum -race -count=1 -timeout 8m $(TEST)
 
 .PHONY: conformance
