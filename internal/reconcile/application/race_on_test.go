@@ -4,7 +4,7 @@ package application
 
 // modelChecks is small under the race detector, which makes the store some
 // twenty times slower; `make test` runs the models without it as well.
-const modelChecks = "5"
+const modelChecks = "3"
 
 // cutStride is the distance of the effects that are cut.
 const cutStride = 31
