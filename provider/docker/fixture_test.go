@@ -103,7 +103,7 @@ func (b *bench) fixture() providertest.Fixture {
 func poll(cond func() bool) bool {
 	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(40 * time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
 		select {
@@ -118,6 +118,7 @@ func poll(cond func() bool) bool {
 // leftovers is everything that bears the instance's mark.
 func (b *bench) leftovers(instance id.ID) []string {
 	ctx := context.Background()
+	defer func() { _ = b.client.Close() }() // its idle connections, where a case looks for goroutines
 	mark := instance.String()
 	var out []string
 	containers, err := b.client.List(ctx, map[string]string{engineapi.LabelInstance: b.owner, engineapi.LabelWorkload: mark})

@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -12,6 +13,24 @@ import (
 // brief leaves out of a run of all tests what takes minutes on a real engine;
 // `make conformance` runs every case.
 const brief = "BERTH_TEST_BRIEF"
+
+// atOnce is how many cases run at the same time: most of their time goes into
+// waits for the engine and for programs.
+const atOnce = "6"
+
+// TestMain runs more cases at once than there are processors, unless a flag says
+// how many.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", atOnce); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
 
 func TestDockerConforms(t *testing.T) {
 	l := newLab(t)

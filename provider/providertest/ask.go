@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/berth-cloud/berth/id"
@@ -108,6 +109,32 @@ func (e *env) ask(ctx context.Context, ep provider.Endpoint, steps ...string) (s
 		err = &answerError{res.Status, strings.TrimSpace(string(body))}
 	}
 	return string(body), err
+}
+
+// silence is how long somebody has to answer where nobody shall. Whoever is there
+// answers within milliseconds; for who is not, a network may take seconds to say so.
+const silence = time.Second
+
+// noneAnswers fails when an endpoint answers.
+func (e *env) noneAnswers(ways []provider.Endpoint, when string) {
+	e.Helper()
+	said := make([]string, len(ways))
+	var all sync.WaitGroup
+	for i, ep := range ways {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(e.ctx, silence)
+			defer cancel()
+			if answer, err := e.ask(ctx, ep, "hostname"); err == nil {
+				said[i] = fmt.Sprintf("endpoint %s answers %q %s", ep.URL, answer, when)
+			}
+		})
+	}
+	all.Wait()
+	for _, text := range said {
+		if text != "" {
+			e.Errorf("%s", text)
+		}
+	}
 }
 
 func (e *env) dial(ctx context.Context, ep provider.Endpoint) (net.Conn, error) {

@@ -3,6 +3,7 @@ package providertest
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"go.uber.org/goleak"
@@ -143,32 +144,44 @@ func cancelExec(e *env) {
 // some after the call.
 var moments = []time.Duration{0, time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, 400 * time.Millisecond}
 
+// cancelThenRepeat ends the contexts of calls for one instance after the other, and
+// lets all of them come to rest together.
 func cancelThenRepeat(e *env) {
-	for _, after := range moments {
-		req := e.request(e.task("prepare", provider.RoleInit, "sleep:150ms"), e.slow(), e.web("side", provider.RoleSidecar, port+1))
-		e.know(req.InstanceID)
-		call := func(ctx context.Context) error { _, err := e.Provider.Provision(ctx, req); return err }
+	reqs := make([]provider.ProvisionRequest, len(moments))
+	for i, after := range moments {
+		reqs[i] = e.request(e.task("prepare", provider.RoleInit, "sleep:150ms"), e.slow(), e.web("side", provider.RoleSidecar, port+1))
+		e.know(reqs[i].InstanceID)
+		call := func(ctx context.Context) error { _, err := e.Provider.Provision(ctx, reqs[i]); return err }
 		if err := e.cutOff(after, "Provision", call); err != nil && !errors.Is(err, context.Canceled) {
 			e.Errorf("Provision whose context ended after %s returned %v", after, err)
 		}
+	}
+	for _, req := range reqs {
 		e.provision(req)
+	}
+	for _, req := range reqs {
 		e.whole(e.ready(req.InstanceID))
-		if !e.has(provider.CapDeploy) {
-			e.forget(req.InstanceID)
-			continue
-		}
-		dep := e.next(req.InstanceID, "")
-		deploy := func(ctx context.Context) error { _, err := e.Provider.Deploy(ctx, dep); return err }
-		if err := e.cutOff(after, "Deploy", deploy); err != nil && !errors.Is(err, context.Canceled) {
+	}
+	if !e.has(provider.CapDeploy) {
+		return
+	}
+	deps := make([]provider.DeployRequest, len(moments))
+	for i, after := range moments {
+		deps[i] = e.next(reqs[i].InstanceID, "")
+		call := func(ctx context.Context) error { _, err := e.Provider.Deploy(ctx, deps[i]); return err }
+		if err := e.cutOff(after, "Deploy", call); err != nil && !errors.Is(err, context.Canceled) {
 			e.Errorf("Deploy whose context ended after %s returned %v", after, err)
 		}
+	}
+	for _, dep := range deps {
 		e.deploy(dep)
-		st := e.ready(req.InstanceID)
+	}
+	for _, dep := range deps {
+		st := e.ready(dep.InstanceID)
 		e.whole(st)
 		if st.ReleaseID != dep.ReleaseID {
 			e.Errorf("after a repeated Deploy release %s serves, not %s", st.ReleaseID, dep.ReleaseID)
 		}
-		e.forget(req.InstanceID)
 	}
 }
 
@@ -202,6 +215,9 @@ func goroutines(e *env) {
 	_ = e.cutOff(0, "Provision", func(ctx context.Context) error { _, err := e.Provider.Provision(ctx, other); return err })
 	e.forget(other.InstanceID)
 	e.forget(req.InstanceID)
+	if c, ok := e.Provider.(io.Closer); ok { // which ends connections that it kept for the next call
+		e.must(c.Close(), "Close")
+	}
 	leak := goleak.Find(before) // which itself looks a few times, over two seconds
 	for tries := 0; leak != nil && tries < 5; tries++ {
 		leak = goleak.Find(before)

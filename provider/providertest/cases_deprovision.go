@@ -60,11 +60,7 @@ func leavesNothing(e *env) {
 	}
 	ways := st.Endpoints
 	e.remove(req.InstanceID) // which looks for what is left
-	for _, ep := range ways {
-		if said, err := e.ask(e.ctx, ep, "hostname"); err == nil {
-			e.Errorf("endpoint %s answers %q after Deprovision", ep.URL, said)
-		}
-	}
+	e.noneAnswers(ways, "after Deprovision")
 	if e.Inspect != nil {
 		if n := len(e.Inspect(req.InstanceID)); n > 0 {
 			e.Errorf("the orchestrator runs %d containers after Deprovision", n)

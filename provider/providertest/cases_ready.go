@@ -103,7 +103,10 @@ func provisionResult(e *env) {
 	}
 }
 
-// late provisions a service that meets its check after two seconds and fails when
+// lateness is when the services of late meet their check.
+const lateness = 2 * time.Second
+
+// late provisions a service that meets its check after its lateness and fails when
 // it is ready before. A provider may wait for it in the call.
 func (e *env) late(check *provider.HealthCheckSpec, args []string) {
 	e.Helper()
@@ -111,20 +114,24 @@ func (e *env) late(check *provider.HealthCheckSpec, args []string) {
 	svc.Args, svc.HealthCheck = args, check
 	req := e.request(svc)
 	e.know(req.InstanceID)
+	soonest := time.Now().Add(lateness) // nothing has started before now
 	done := make(chan error, 1)
 	go func() {
 		_, err := e.Provider.Provision(e.ctx, req)
 		done <- err
 	}()
 	early := false
+	note := func(st *provider.InstanceStatus) {
+		early = early || (st.Ready || st.Available) && time.Now().Before(soonest)
+	}
 	e.until(req.InstanceID, "started", func(st *provider.InstanceStatus) bool {
 		r := st.Services["web"].Replicas
-		early = early || st.Ready || st.Available
+		note(st)
 		return len(r) == 1 && r[0].StartedAt != nil
 	})
 	for range 3 {
 		e.settle()
-		early = early || e.status(req.InstanceID).Ready
+		note(e.status(req.InstanceID))
 	}
 	if early {
 		e.Errorf("the instance was ready before its check was met")
@@ -134,19 +141,19 @@ func (e *env) late(check *provider.HealthCheckSpec, args []string) {
 }
 
 func healthHTTP(e *env) {
-	e.late(health(port), []string{"unhealthy", "listen:" + digits(port), "sleep:2s", "healthy", "wait"})
+	e.late(health(port), []string{"unhealthy", "listen:" + digits(port), "sleep:" + lateness.String(), "healthy", "wait"})
 }
 
 func healthTCP(e *env) {
 	check := health(port)
 	check.Path = ""
-	e.late(check, serving(port, "sleep:2s"))
-	e.late(nil, serving(port, "sleep:2s")) // the first port is dialled
+	e.late(check, serving(port, "sleep:"+lateness.String()))
+	e.late(nil, serving(port, "sleep:"+lateness.String())) // the first port is dialled
 }
 
 func healthExec(e *env) {
 	check := &provider.HealthCheckSpec{Exec: []string{e.Images.Program, "read:/tmp/good"}, Interval: 100 * time.Millisecond, Timeout: time.Second}
-	e.late(check, []string{"listen:" + digits(port), "sleep:2s", "write:/tmp/good:yes", "wait"})
+	e.late(check, []string{"listen:" + digits(port), "sleep:" + lateness.String(), "write:/tmp/good:yes", "wait"})
 }
 
 func expectedStatus(e *env) {

@@ -148,11 +148,7 @@ func stopStatus(e *env) {
 			e.Errorf("service %s of a stopped instance is %s, ready %t", name, s.State, s.Ready)
 		}
 	}
-	for _, ep := range ways {
-		if said, err := e.ask(e.ctx, ep, "hostname"); err == nil {
-			e.Errorf("endpoint %s of a stopped instance answers %q", ep.URL, said)
-		}
-	}
+	e.noneAnswers(ways, "of a stopped instance")
 	if e.Inspect != nil {
 		if n := len(e.Inspect(req.InstanceID)); n != 0 {
 			e.Errorf("the orchestrator runs %d containers of a stopped instance", n)

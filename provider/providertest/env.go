@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/berth-cloud/berth/id"
@@ -39,7 +40,20 @@ func (e *env) removeAll() {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanup)
 	defer cancel()
 	e.ctx = ctx
-	for _, instance := range e.made {
+	e.removeThem(e.made)
+}
+
+// removeThem deprovisions instances at the same time, and then looks at each.
+func (e *env) removeThem(instances []id.ID) {
+	e.Helper()
+	if len(instances) > 1 {
+		var all sync.WaitGroup
+		for _, instance := range instances {
+			all.Go(func() { _ = e.Provider.Deprovision(e.ctx, instance) }) // remove repeats it
+		}
+		all.Wait()
+	}
+	for _, instance := range instances {
 		e.remove(instance)
 	}
 }
