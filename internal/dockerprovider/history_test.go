@@ -232,6 +232,7 @@ func (h *history) unsettle() {
 }
 
 func TestAnyHistoryOfCallsAndCrashesEndsAsItWasAskedTo(t *testing.T) {
+	tries(t, historyChecks)
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHistory(t, rt)
 		rt.Repeat(h.operations())

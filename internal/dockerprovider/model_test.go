@@ -15,21 +15,40 @@ import (
 	"github.com/berth-cloud/berth/provider/providertest"
 )
 
+// checksGiven says that a flag says how many histories the models try.
+var checksGiven bool
+
 // setModelSteps gives the models their steps unless a flag says otherwise.
 func setModelSteps() {
 	flag.Parse()
-	set := map[string]bool{}
-	flag.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	for name, value := range map[string]string{"rapid.checks": modelChecks, "rapid.steps": "50"} {
-		if !set[name] {
-			if err := flag.Set(name, value); err != nil {
-				panic(err)
-			}
-		}
+	stepsGiven := false
+	flag.Visit(func(f *flag.Flag) {
+		checksGiven = checksGiven || f.Name == "rapid.checks"
+		stepsGiven = stepsGiven || f.Name == "rapid.steps"
+	})
+	if !stepsGiven {
+		setFlag("rapid.steps", "50")
 	}
 }
 
+func setFlag(name, value string) {
+	if err := flag.Set(name, value); err != nil {
+		panic(err)
+	}
+}
+
+// tries makes a model try so many histories unless a flag says otherwise.
+func tries(t *testing.T, checks string) {
+	if checksGiven {
+		return
+	}
+	before := flag.Lookup("rapid.checks").Value.String()
+	setFlag("rapid.checks", checks)
+	t.Cleanup(func() { setFlag("rapid.checks", before) })
+}
+
 func TestTheDriverKeepsToTheModelThroughCrashesAndFaults(t *testing.T) {
+	tries(t, modelChecks)
 	providertest.Model(t, func(t testing.TB) providertest.Fixture { return newWorld(t).fixture() })
 }
 

@@ -2,6 +2,11 @@
 
 package dockerprovider
 
-// modelChecks is how many histories each of the two models tries within the time
-// that all tests have; `make soak` tries more of them by the flag rapid.checks.
-const modelChecks = "30"
+// modelChecks is how many histories the suite's model tries, which waits after
+// every call, and historyChecks how many the driver's own does: with the
+// rapid.steps of setModelSteps these are 20,000 steps. `make soak` tries more of
+// both by the flag rapid.checks.
+const (
+	modelChecks   = "30"
+	historyChecks = "400"
+)

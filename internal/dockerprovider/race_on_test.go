@@ -2,6 +2,9 @@
 
 package dockerprovider
 
-// modelChecks is small under the race detector; `make test` runs the models
-// without it as well.
-const modelChecks = "2"
+// Both are small under the race detector; `make test` runs the models without it
+// as well.
+const (
+	modelChecks   = "2"
+	historyChecks = "10"
+)
