@@ -154,10 +154,18 @@ func (s *ContainerState) Running() bool { return s.Status == StatusRunning }
 // ExitState says how a container ended.
 type ExitState struct {
 	Code       int
-	OOMKilled  bool
+	OOMKilled  bool   // the engine saw the kernel end it; some engines miss it now and then
 	Error      string // the engine's word when the process could not start
 	StartedAt  time.Time
 	FinishedAt time.Time
+}
+
+// Doubt words what the exit code leaves open, for a message; most times it is empty.
+func (s ExitState) Doubt() string {
+	if s.Code == 137 && !s.OOMKilled && s.Error == "" {
+		return " (killed: by someone, or for its memory, which an engine does not always tell)"
+	}
+	return ""
 }
 
 // Image is the identity of an image on one engine.

@@ -206,7 +206,7 @@ func explainEnd(m *application.Member) string {
 	case m.Exit.Error != "":
 		text = "it could not run: " + m.Exit.Error
 	default:
-		text = fmt.Sprintf("it exited with code %d", m.Exit.Code)
+		text = fmt.Sprintf("it exited with code %d%s", m.Exit.Code, m.Exit.Doubt())
 		if ran := m.Exit.FinishedAt.Sub(m.Exit.StartedAt); ran > 0 && !m.Exit.StartedAt.IsZero() {
 			text += fmt.Sprintf(", %s after its start", ran.Round(time.Millisecond))
 		}

@@ -64,6 +64,10 @@ type Program struct {
 // SuiteOOMLimit is the memory limit given to Fixture.OOM, in bytes.
 const SuiteOOMLimit = 32 << 20
 
+// oomTries is how many processes may run out of memory until the engine says of
+// one that it did.
+const oomTries = 5
+
 // SuiteLog is what Fixture.Logs prints, in this order, without pausing. The long
 // line is cut by engines into frames of 16 KiB and must arrive whole.
 func SuiteLog() []docker.LogLine {

@@ -150,7 +150,7 @@ func explainEnd(m *Member, when string) string {
 	case m.Exit.Error != "":
 		fmt.Fprintf(&b, "container %s could not run: %s", m.Name, m.Exit.Error)
 	default:
-		fmt.Fprintf(&b, "container %s exited with code %d%s", m.Name, m.Exit.Code, when)
+		fmt.Fprintf(&b, "container %s exited with code %d%s%s", m.Name, m.Exit.Code, m.Exit.Doubt(), when)
 		if ran := m.Exit.FinishedAt.Sub(m.Exit.StartedAt); ran > 0 && !m.Exit.StartedAt.IsZero() {
 			fmt.Fprintf(&b, ", %s after its start", ran.Round(time.Millisecond))
 		}

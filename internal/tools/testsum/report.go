@@ -33,8 +33,8 @@ type result struct {
 
 // pkg is one package while its tests run.
 type pkg struct {
-	output  map[string]*strings.Builder // by test, with its subtests; "" is the package's own
-	said    map[string]string           // the last line that a test logged, by full name
+	output  map[string]*transcript // by test, with its subtests; "" is the package's own
+	said    map[string]string      // the last line that a test logged, by full name
 	results []result
 }
 
@@ -45,6 +45,7 @@ type report struct {
 	builds                  map[string]*strings.Builder
 	passed, failed, skipped int
 	untested                int
+	broken                  []string
 	left                    []string
 	slow                    []slowTest
 }
@@ -104,7 +105,7 @@ func (r *report) build(importPath string) *strings.Builder {
 func (r *report) pkg(name string) *pkg {
 	p, ok := r.pkgs[name]
 	if !ok {
-		p = &pkg{output: map[string]*strings.Builder{}, said: map[string]string{}}
+		p = &pkg{output: map[string]*transcript{}, said: map[string]string{}}
 		r.pkgs[name] = p
 	}
 	return p
@@ -115,15 +116,10 @@ func (p *pkg) hear(e event) {
 	top, _, _ := strings.Cut(e.Test, "/")
 	b, ok := p.output[top]
 	if !ok {
-		b = &strings.Builder{}
+		b = &transcript{}
 		p.output[top] = b
 	}
-	if b.Len() > maxOutput {
-		kept := b.String()[b.Len()/2:]
-		b.Reset()
-		b.WriteString("[… the beginning is left out …]\n" + kept)
-	}
-	b.WriteString(e.Output)
+	b.add(e.Test, e.Output)
 	if text := strings.TrimSpace(e.Output); e.Test != "" && text != "" && !isFrame(text) {
 		p.said[e.Test] = text
 	}
@@ -151,7 +147,7 @@ func (r *report) testEnded(e event) {
 		return
 	}
 	if e.Action == "fail" {
-		fmt.Fprint(r.out, p.output[e.Test].String())
+		fmt.Fprint(r.out, p.output[e.Test].about(failing(p.results)))
 	}
 	delete(p.output, e.Test) // what passed has nothing more to say
 }

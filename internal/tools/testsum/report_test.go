@@ -40,6 +40,18 @@ func TestSummaryCountsWhatRan(t *testing.T) {
 			 {"Action":"fail","Package":"p"}`,
 			[]string{"a_test.go:1: wrong\n", "FAIL  p", "\n0 passed, 1 failed, 0 skipped\n"}, nil,
 		},
+		"of the subtests only what failed is shown, and named at the end": {
+			`{"Action":"output","Package":"p","Test":"TestA/well","Output":"chatter\n"}
+			 {"Action":"output","Package":"p","Test":"TestA/ill/deep","Output":"ouch\n"}
+			 {"Action":"output","Package":"p","Test":"TestA","Output":"frame\n"}
+			 {"Action":"pass","Package":"p","Test":"TestA/well"}
+			 {"Action":"fail","Package":"p","Test":"TestA/ill/deep"}
+			 {"Action":"fail","Package":"p","Test":"TestA/ill"}
+			 {"Action":"fail","Package":"p","Test":"TestA"}
+			 {"Action":"fail","Package":"p"}`,
+			[]string{"ouch\nframe\n", "\nfailed:\n  p TestA/ill/deep\n\n1 passed, 1 failed, 0 skipped\n"},
+			[]string{"chatter"},
+		},
 		"a parent that fails by itself counts": {
 			`{"Action":"pass","Package":"p","Test":"TestA/sub"}
 			 {"Action":"output","Package":"p","Test":"TestA","Output":"leak\n"}
@@ -104,7 +116,7 @@ func TestOutputOfOneTestIsBounded(t *testing.T) {
 		p.hear(event{Test: "TestA", Output: line})
 	}
 	p.hear(event{Test: "TestA", Output: "the end\n"})
-	got := p.output["TestA"].String()
+	got := p.output["TestA"].all()
 	if len(got) > maxOutput+2000 || !strings.HasSuffix(got, "the end\n") {
 		t.Errorf("%d bytes kept, ending %q", len(got), got[len(got)-10:])
 	}

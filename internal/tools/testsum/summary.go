@@ -46,7 +46,7 @@ func (r *report) packageEnded(e event) {
 	}
 	// A test that never ended is still here with what it said.
 	for _, b := range p.output {
-		fmt.Fprint(r.out, b.String())
+		fmt.Fprint(r.out, b.all())
 	}
 	if e.FailedBuild != "" {
 		fmt.Fprintf(r.out, "FAIL  %s did not build\n", e.Package)
@@ -61,6 +61,7 @@ func (r *report) count(pkg string, t result) {
 		r.passed++
 	case "fail":
 		r.failed++
+		r.broken = append(r.broken, pkg+" "+t.name)
 	case "skip":
 		r.skipped++
 		reason := t.reason
@@ -98,7 +99,7 @@ func (r *report) close() {
 	for name, p := range r.pkgs { // go test ended in the middle of these
 		r.failed++
 		for _, b := range p.output {
-			fmt.Fprint(r.out, b.String())
+			fmt.Fprint(r.out, b.all())
 		}
 		fmt.Fprintf(r.out, "FAIL  %s was cut off\n", name)
 	}
@@ -112,6 +113,9 @@ func (r *report) close() {
 	if len(r.left) > 0 {
 		slices.Sort(r.left)
 		fmt.Fprintf(r.out, "\nleft out:\n  %s\n", strings.Join(r.left, "\n  "))
+	}
+	if len(r.broken) > 0 {
+		fmt.Fprintf(r.out, "\nfailed:\n  %s\n", strings.Join(r.broken, "\n  "))
 	}
 	if r.untested > 0 {
 		fmt.Fprintf(r.out, "\n%d packages have no tests of their own\n", r.untested)
