@@ -27,7 +27,13 @@ const (
 // changes nothing but what Status says.
 type watches struct {
 	mu        sync.Mutex
-	workloads map[id.ID]map[string]*health // by id of the container
+	workloads map[id.ID]*vigil
+}
+
+// vigil is what is watched of one workload.
+type vigil struct {
+	route      int64 // version of where traffic goes, as of the last look
+	containers map[string]*health
 }
 
 // health is what the checks of one run of a container have shown.
@@ -43,7 +49,7 @@ type health struct {
 func (w *watches) unhealthy(workload id.ID, m *application.Member, declared *spec.Probe) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	h := w.workloads[workload][m.ID]
+	h := w.of(workload).containers[m.ID]
 	if h == nil || !h.started.Equal(m.Started) || h.failures < cmp.Or(declared.Failures, watchRetries) {
 		return ""
 	}
@@ -56,21 +62,51 @@ func (w *watches) forget(workload id.ID) {
 	delete(w.workloads, workload)
 }
 
+// of is what is watched of a workload. Its lock is held.
+func (w *watches) of(workload id.ID) *vigil {
+	v := w.workloads[workload]
+	if v == nil {
+		v = &vigil{}
+	}
+	return v
+}
+
+// quiet is the time until the next check, and whether no container can have come
+// to serve since the last look and no check is due.
+func (w *watches) quiet(workload id.ID, route int64, now time.Time) (time.Duration, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	v := w.of(workload)
+	if len(v.containers) == 0 || v.route != route {
+		return 0, false
+	}
+	var next time.Duration
+	for _, h := range v.containers {
+		wait := h.due.Sub(now)
+		if wait <= 0 {
+			return 0, false
+		}
+		next = sooner(next, wait)
+	}
+	return next, true
+}
+
 // take is the check of a container if it is due; until then, how long.
 func (w *watches) take(workload id.ID, m *application.Member, now time.Time, interval time.Duration) (due bool, wait time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.workloads == nil {
-		w.workloads = map[id.ID]map[string]*health{}
+		w.workloads = map[id.ID]*vigil{}
 	}
 	if w.workloads[workload] == nil {
-		w.workloads[workload] = map[string]*health{}
+		w.workloads[workload] = &vigil{containers: map[string]*health{}}
 	}
-	h := w.workloads[workload][m.ID]
+	containers := w.workloads[workload].containers
+	h := containers[m.ID]
 	if h == nil || !h.started.Equal(m.Started) {
 		// It was ready a moment ago, or it would not serve.
 		h = &health{started: m.Started, due: now.Add(interval)}
-		w.workloads[workload][m.ID] = h
+		containers[m.ID] = h
 	}
 	if now.Before(h.due) {
 		return false, h.due.Sub(now)
@@ -82,7 +118,7 @@ func (w *watches) take(workload id.ID, m *application.Member, now time.Time, int
 func (w *watches) note(workload id.ID, m *application.Member, ok bool, detail string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	h := w.workloads[workload][m.ID]
+	h := w.of(workload).containers[m.ID]
 	switch {
 	case h == nil || !h.started.Equal(m.Started):
 	case ok:
@@ -93,13 +129,16 @@ func (w *watches) note(workload id.ID, m *application.Member, ok bool, detail st
 	}
 }
 
-// keep forgets containers that are gone.
-func (w *watches) keep(workload id.ID, ids map[string]bool) {
+// keep forgets containers that are gone, and notes where traffic went when it was
+// looked.
+func (w *watches) keep(workload id.ID, ids map[string]bool, route int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for container := range w.workloads[workload] {
+	v := w.of(workload)
+	v.route = route
+	for container := range v.containers {
 		if !ids[container] {
-			delete(w.workloads[workload], container)
+			delete(v.containers, container)
 		}
 	}
 }
@@ -153,7 +192,11 @@ func (d *Driver) watchHealth(ctx context.Context, v *viewed) time.Duration {
 			next = wait
 		}
 	}
-	d.watches.keep(v.record.ID, ids)
+	var route int64
+	if v.world.Active != nil {
+		route = v.world.Active.Version
+	}
+	d.watches.keep(v.record.ID, ids, route)
 	_ = together(len(due), func(i int) error {
 		c := due[i]
 		ok, detail := d.check(ctx, c)

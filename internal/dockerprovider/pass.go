@@ -214,6 +214,9 @@ func (d *Driver) stepHealth(ctx context.Context, w *records.Workload) (time.Dura
 	if err != nil || w.Active == nil || len(w.Active.Targets) == 0 || !checks(w) {
 		return 0, err
 	}
+	if next, quiet := d.watches.quiet(w.ID, w.Active.Version, d.now()); quiet {
+		return next, nil
+	}
 	world, plan, err := d.controller(ctx, w).Observe(ctx)
 	if err != nil || world.Desired == nil {
 		return 0, err

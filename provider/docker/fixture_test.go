@@ -87,7 +87,7 @@ func (b *bench) provider() provider.Provider {
 
 func (b *bench) fixture() providertest.Fixture {
 	return providertest.Fixture{
-		Provider: b.provider(), Vault: b.vault, Tenant: "acme", Wait: poll, Parallel: true,
+		Provider: b.provider(), Vault: b.vault, Tenant: "acme", Wait: poll, Now: time.Now, Parallel: true,
 		Images: providertest.Images{V1: b.repo + ":1", V2: b.repo + ":2", Unknown: "127.0.0.1:9/berth/unknown:1"},
 		Restart: func(keep bool) provider.Provider {
 			if !keep {
@@ -103,7 +103,7 @@ func (b *bench) fixture() providertest.Fixture {
 func poll(cond func() bool) bool {
 	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
-	tick := time.NewTicker(40 * time.Millisecond)
+	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
 		select {

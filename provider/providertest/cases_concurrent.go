@@ -34,6 +34,9 @@ func manyInstances(e *env) {
 	reqs := make([]provider.ProvisionRequest, atOnce)
 	for i := range reqs {
 		reqs[i] = e.request()
+		if i%2 == 0 {
+			reqs[i].Network, reqs[i].Name = "many", "number-"+digits(i)
+		}
 		reqs[i].Services[0].Env = map[string]string{"NUMBER": digits(i)}
 		e.know(reqs[i].InstanceID)
 	}

@@ -19,6 +19,7 @@ type env struct {
 	Fixture
 	ctx  context.Context
 	made []id.ID
+	due  map[id.ID]time.Time // when the next Step is, where the fixture has a clock
 	// lastStep is what the last Step that failed said.
 	lastStep error
 }
@@ -30,7 +31,7 @@ func newEnv(ctx context.Context, t T, fx Fixture) *env {
 	if fx.Images.Program == "" {
 		fx.Images.Program = "/program"
 	}
-	e := &env{T: t, Fixture: fx, ctx: ctx}
+	e := &env{T: t, Fixture: fx, ctx: ctx, due: map[id.ID]time.Time{}}
 	t.Cleanup(e.removeAll)
 	return e
 }
@@ -91,15 +92,32 @@ func (e *env) know(instance id.ID) {
 	}
 }
 
-// step lets every instance of the case go on.
+// longestRest bounds the time between two Steps: nobody tells a case that
+// something happened.
+const longestRest = 200 * time.Millisecond
+
+// step lets every instance of the case go on that is due.
 func (e *env) step() {
 	stepper, ok := e.Provider.(provider.Stepper)
 	if !ok {
 		return
 	}
 	for _, instance := range e.made {
-		if _, err := stepper.Step(e.ctx, instance); err != nil && !errors.Is(err, provider.ErrNotFound) {
+		if e.Now != nil && e.Now().Before(e.due[instance]) {
+			continue
+		}
+		rest, err := stepper.Step(e.ctx, instance)
+		if rest == 0 || rest > longestRest {
+			rest = longestRest
+		}
+		if err != nil {
+			rest = 0
+		}
+		if err != nil && !errors.Is(err, provider.ErrNotFound) {
 			e.lastStep = err
+		}
+		if e.Now != nil {
+			e.due[instance] = e.Now().Add(rest)
 		}
 	}
 }

@@ -30,6 +30,10 @@ type Fixture struct {
 	// about 50 ms of the orchestrator's time pass.
 	Wait func(cond func() bool) bool
 
+	// Now is the time by which the waits count that Step answers with. Without it
+	// every poll makes a Step. Optional.
+	Now func() time.Time
+
 	// Dial connects to an endpoint that Status named. Nil dials the host and the
 	// port of its URL.
 	Dial func(ctx context.Context, endpoint provider.Endpoint) (net.Conn, error)

@@ -10,7 +10,11 @@ import (
 	"github.com/berth-cloud/berth/provider"
 )
 
-// prober asks an instance without a pause who it is.
+// probePause is the time between two questions of a prober, and far below what a
+// program of the suite takes to listen.
+const probePause = 15 * time.Millisecond
+
+// prober asks an instance again and again who it is.
 type prober struct {
 	e        *env
 	instance id.ID
@@ -59,7 +63,7 @@ func (p *prober) answered() bool {
 
 func (p *prober) loop(ctx context.Context) {
 	defer close(p.done)
-	pause := time.NewTicker(5 * time.Millisecond)
+	pause := time.NewTicker(probePause)
 	defer pause.Stop()
 	for {
 		p.once(ctx)
