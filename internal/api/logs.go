@@ -2,19 +2,18 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/wire"
 )
 
 type logsInput struct {
 	App     string    `path:"app" maxLength:"128"`
 	Service string    `query:"service" maxLength:"128" doc:"Short name; without it, all services."`
+	Members []string  `query:"member,explode" maxItems:"50" doc:"main, or the name of an init or a sidecar; may be repeated. Without it, all."`
 	Since   time.Time `query:"since" doc:"Leave out older lines."`
 	Tail    int       `query:"tail" minimum:"0" maximum:"10000" doc:"Only the last lines of what is there; 0: all."`
 	Follow  bool      `query:"follow" doc:"Go on with new lines."`
@@ -34,42 +33,20 @@ func (s *Server) followLogs(ctx context.Context, in *logsInput) (*huma.StreamRes
 	if err := s.checkLogTarget(ctx, in); err != nil {
 		return nil, s.asProblem(ctx, err)
 	}
+	lines, chosen := s.deps.Logs, chosenMembers(in.Members)
 	q := wire.LogQuery{App: in.App, Service: in.Service, Since: in.Since, Tail: in.Tail, Follow: in.Follow}
 	if !in.Last.IsZero() {
 		q.Since, q.Tail = in.Last.Add(1), 0
 	}
 	resp, err := s.stream(func(hctx huma.Context, out *eventStream) error {
 		return s.pumpLogs(hctx.Context(), func(ctx context.Context, fn func(wire.LogEntry) error) error {
-			return s.deps.Logs.Logs(ctx, q, fn)
+			return chosen.read(ctx, lines, q, fn)
 		}, out)
 	})
 	if err != nil {
 		return nil, s.asProblem(ctx, err)
 	}
 	return resp, nil
-}
-
-// checkLogTarget refuses logs of what does not exist. A service that was
-// removed from its app has kept logs, and is known by its releases.
-func (s *Server) checkLogTarget(ctx context.Context, in *logsInput) error {
-	st, err := s.readApp(ctx, in.App)
-	if err != nil {
-		return err
-	}
-	if st.app == nil {
-		return noSuchApp(in.App)
-	}
-	if _, ok := st.services[in.Service]; in.Service == "" || ok {
-		return nil
-	}
-	old, err := s.deps.Store.ListReleases(ctx, spec.FullName(in.App, in.Service), 1)
-	if err != nil {
-		return fmt.Errorf("list the releases of %s/%s: %w", in.App, in.Service, err)
-	}
-	if len(old) == 0 || old[0].AppID != in.App {
-		return noSuchService(in.App, in.Service)
-	}
-	return nil
 }
 
 // logReader calls fn for each line until the end of the logs, fn's error, or the

@@ -74,6 +74,8 @@ services:
 	{"events-no-attempt", "GET", "/v1/attempts/99/events", ""},
 	{"logs-no-app", "GET", "/v1/apps/blog/logs", ""},
 	{"logs-no-service", "GET", "/v1/apps/shop/logs?service=api", ""},
+	{"logs-no-member", "GET", "/v1/apps/shop/logs?service=web&member=main&member=cache", ""},
+	{"logs-no-member-of-any", "GET", "/v1/apps/shop/logs?member=cache", ""},
 	{"logs-tail", "GET", "/v1/apps/shop/logs?tail=1000000", ""},
 	{"logs-since", "GET", "/v1/apps/shop/logs?since=yesterday", ""},
 	{"unknown-parameter", "GET", "/v1/apps/shop/logs?lines=5", ""},

@@ -22,6 +22,7 @@ type logFlags struct {
 
 func (a *app) logsCmd() *cobra.Command {
 	var flags logFlags
+	var names nameList
 	cmd := &cobra.Command{
 		Use:   "logs APP[/SERVICE]",
 		Short: "Show what services print",
@@ -29,15 +30,21 @@ func (a *app) logsCmd() *cobra.Command {
 releases, and the kept end of the log of containers that are gone. With -f it goes
 on, also over a deploy.
 
+Of a group, --member shows only the main container, or the inits and sidecars named.
+
 With -o json each line is one JSON object.`,
 		Example: `  berth logs shop
   berth logs shop/web -f
+  berth logs shop/web --member main,cache
   berth logs shop/web --since 10m --tail 0`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: a.completeServices,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q, err := a.logQuery(args[0], flags, cmd.Flags().Changed("tail"))
 			if err != nil {
+				return err
+			}
+			if q.Members, err = names.members(); err != nil {
 				return err
 			}
 			c := a.client()
@@ -50,6 +57,8 @@ With -o json each line is one JSON object.`,
 		},
 	}
 	flags.add(cmd)
+	cmd.Flags().Var(&names, "member", "only these members: main, or names of inits and sidecars; may be repeated (default: all)")
+	a.completeFlag(cmd, "member", a.completeMembers)
 	return cmd
 }
 

@@ -214,7 +214,7 @@ func TestLogsAskForWhatTheQuerySays(t *testing.T) {
 	})
 	var got []string
 	err := c.Logs(t.Context(), wire.LogQuery{
-		App: "shop", Service: "web", Tail: 5, Follow: true, Since: time.Date(2026, 3, 4, 9, 0, 0, 1, time.UTC),
+		App: "shop", Service: "web", Members: []string{"main", "cache"}, Tail: 5, Follow: true, Since: time.Date(2026, 3, 4, 9, 0, 0, 1, time.UTC),
 	}, func(e wire.LogEntry) error {
 		got = append(got, e.Text)
 		return nil
@@ -222,7 +222,7 @@ func TestLogsAskForWhatTheQuerySays(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0] != "hello\nworld" {
 		t.Errorf("%q, %v", got, err)
 	}
-	want := "/v1/apps/shop/logs?follow=true&service=web&since=2026-03-04T09%3A00%3A00.000000001Z&tail=5"
+	want := "/v1/apps/shop/logs?follow=true&member=main&member=cache&service=web&since=2026-03-04T09%3A00%3A00.000000001Z&tail=5"
 	if query.Load() != want {
 		t.Errorf("asked %v", query.Load())
 	}

@@ -75,6 +75,9 @@ func logValues(q wire.LogQuery) url.Values {
 	if q.Service != "" {
 		query.Set("service", q.Service)
 	}
+	for _, member := range q.Members {
+		query.Add("member", member)
+	}
 	if !q.Since.IsZero() {
 		query.Set("since", q.Since.Format(time.RFC3339Nano))
 	}

@@ -5,11 +5,15 @@ import "time"
 // MaxTail bounds how many lines of backlog a request for logs may count back.
 const MaxTail = 10_000
 
+// MaxLogMembers bounds how many members a request for logs may name.
+const MaxLogMembers = 50
+
 // LogQuery selects lines of the services of an app, over all of their
 // releases and replicas.
 type LogQuery struct {
 	App     string
 	Service string    // short name; empty: all services of the app
+	Members []string  // "main", names of inits and sidecars; empty: all. At most MaxLogMembers
 	Since   time.Time // zero: from the oldest line kept
 	Tail    int       // last N lines of the backlog, at most MaxTail; 0 or less: all
 	Follow  bool      // go on with new lines until the context is done
