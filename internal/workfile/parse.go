@@ -40,6 +40,8 @@ type Workload struct {
 	// Request is valid but for its InstanceID, TenantID and ReleaseID, which no
 	// file says.
 	Request provider.ProvisionRequest
+
+	places places
 }
 
 // decoder reads one file.
@@ -76,6 +78,7 @@ func Parse(source []byte, opts Options) (*Workload, error) {
 	if d.Errs.Count() > 0 {
 		return nil, d.Errs.Sorted()
 	}
+	w.places = places{file: opts.File, at: d.At, services: w.paths()}
 	return &w.Workload, nil
 }
 
@@ -98,6 +101,15 @@ func (d *decoder) checkFiles() {
 type draft struct {
 	Workload
 	services []*serviceDraft // in the order of the file
+}
+
+// paths are those of the services.
+func (w *draft) paths() []string {
+	out := make([]string, len(w.services))
+	for i, s := range w.services {
+		out[i] = s.path
+	}
+	return out
 }
 
 func missing(key string) string {

@@ -25,51 +25,11 @@ func (d *decoder) rules(w *draft) {
 		if p.Path == "instance_id" || p.Path == "tenant_id" {
 			continue // no file says them
 		}
-		path := w.written(p.Path)
+		path := written(w.paths(), p.Path)
 		if !refused.about(path) {
 			d.RefuseAt(path, p.Message, "")
 		}
 	}
-}
-
-// keys are the words of a file for those of the contract, by the end of a path.
-var keys = map[string]string{
-	"health_check": "readiness", "mount_path": "path", "size_mb": "size", "memory_mb": "memory", "cpu_millis": "cpu",
-	"disk_mb": "disk", "container": "port", "host": "host_port", "env_key": "env",
-}
-
-// written is the path in the file of a value that the contract has at a path.
-func (w *draft) written(path string) string {
-	var out []string
-	for i, part := range strings.Split(path, ".") {
-		name, index, _ := strings.Cut(part, "[")
-		switch {
-		case i == 0 && name == "services" && index != "":
-			if s := w.service(index); s != nil {
-				out = append(out, s.path)
-				continue
-			}
-		case i > 0 && keys[name] != "":
-			part = keys[name] + strings.TrimPrefix(part, name)
-		}
-		out = append(out, part)
-	}
-	return strings.ReplaceAll(strings.Join(out, "."), ".resources.replicas", ".replicas")
-}
-
-// service finds the service of an index such as "3]".
-func (w *draft) service(index string) *serviceDraft {
-	n := 0
-	for _, c := range strings.TrimSuffix(index, "]") {
-		if c < '0' || c > '9' || n > len(w.services) {
-			return nil
-		}
-		n = 10*n + int(c-'0')
-	}
-	if n >= len(w.services) {
-		return nil
-	}
-	return w.services[n]
 }
 
 // refusals are the paths that were refused already.

@@ -18,7 +18,7 @@ type serviceDraft struct {
 // serviceFields are the keys of a service.
 func serviceFields() []field[serviceDraft] {
 	return []field[serviceDraft]{
-		textField("image", func(s *serviceDraft) *string { return &s.Image }),
+		{Name: "image", Read: readImage},
 		{Name: "role", Read: func(d *decoder, v value, s *serviceDraft) {
 			s.Role = oneOf(d, v, provider.RoleMain, provider.RoleSidecar, provider.RoleInit)
 		}},
@@ -50,6 +50,19 @@ func serviceFields() []field[serviceDraft] {
 		durationField("stop_grace", func(s *serviceDraft) *time.Duration { return &s.StopGrace }),
 		textField("stop_signal", func(s *serviceDraft) *string { return &s.StopSignal }),
 	}
+}
+
+// readImage refuses what no registry could have: a provider would do so once the
+// rest of the file has been taken in.
+func readImage(d *decoder, v value, s *serviceDraft) {
+	text, ok := d.Text(v)
+	if !ok {
+		return
+	}
+	if _, err := spec.ParseImage(text); text != "" && err != nil {
+		d.RefuseErr(v, err)
+	}
+	s.Image = text
 }
 
 // resourceFields are the keys of resources.

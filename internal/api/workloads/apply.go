@@ -29,6 +29,11 @@ func (w With) rollout() rollout.With { return rollout.With{Initiator: w.Initiato
 // Apply makes a workload what a file says: it creates it, or brings a release, or
 // finds that there is nothing to do.
 func (s *Service) Apply(ctx context.Context, file *workfile.Workload, with With) (wire.WorkloadChange, error) {
+	out, err := s.apply(ctx, file, with)
+	return out, inFile(file, err)
+}
+
+func (s *Service) apply(ctx context.Context, file *workfile.Workload, with With) (wire.WorkloadChange, error) {
 	req := file.Request
 	req.TenantID = s.cfg.Tenant
 	req.Services = provider.CloneServices(req.Services)
@@ -62,20 +67,21 @@ func (s *Service) sameProvider(r row, name string) error {
 
 // create gives a name to a new workload and provisions it.
 func (s *Service) create(ctx context.Context, file *workfile.Workload, req provider.ProvisionRequest, with With) (wire.WorkloadChange, error) {
-	key, p, err := s.resolve(file.Provider)
+	key, _, err := s.resolve(file.Provider)
 	if err != nil {
 		return wire.WorkloadChange{}, err
 	}
 	// The first release needs no strategy; that the next one would be refused for
 	// it is said now.
-	if err := rollout.CheckStrategy(p, file.Strategy); err != nil {
+	r := row{Name: req.Name, Provider: key, Shape: shapeOf(req)}
+	if err := s.check(ctx, key, s.wanted(r, req.Services), deployBounds{strategy: file.Strategy, rollout: req.Rollout}); err != nil {
 		return wire.WorkloadChange{}, err
 	}
 	out := wire.WorkloadChange{Name: req.Name, Provider: key, Action: wire.WorkloadCreate, Changes: created(req.Services)}
 	if with.DryRun {
 		return out, nil
 	}
-	r := row{ID: s.cfg.NewID(id.KindWorkload), Name: req.Name, Provider: key, Shape: shapeOf(req), CreatedAt: s.now()}
+	r.ID, r.CreatedAt = s.cfg.NewID(id.KindWorkload), s.now()
 	if err := s.put(ctx, &r); err != nil {
 		if errors.Is(err, provider.ErrConflict) {
 			err = fmt.Errorf("%w: another request has just created a workload %s", provider.ErrConflict, req.Name)
@@ -166,6 +172,10 @@ func (s *Service) change(ctx context.Context, r row, req provider.ProvisionReque
 // tries again, one that the provider refused is replaced, and anything else is a
 // change of the first release.
 func (s *Service) provisionAgain(ctx context.Context, r row, req provider.ProvisionRequest, have history, strategy string, with With) (wire.WorkloadChange, error) {
+	bounds := deployBounds{strategy: strategy, rollout: req.Rollout, set: true}
+	if err := s.check(ctx, r.Provider, s.wanted(r, req.Services), bounds); err != nil {
+		return wire.WorkloadChange{}, err
+	}
 	if with.DryRun {
 		return wire.WorkloadChange{Name: r.Name, ID: r.ID.String(), Provider: r.Provider, Action: wire.WorkloadCreate, Changes: created(req.Services)}, nil
 	}
@@ -173,7 +183,7 @@ func (s *Service) provisionAgain(ctx context.Context, r row, req provider.Provis
 	if !errors.Is(err, provider.ErrConflict) || have.base == nil {
 		return out, err
 	}
-	return s.deploy(ctx, r, have, s.wanted(r, req.Services), deployBounds{strategy: strategy, rollout: req.Rollout, set: true}, with)
+	return s.deploy(ctx, r, have, s.wanted(r, req.Services), bounds, with)
 }
 
 // history is what the records say about a workload.

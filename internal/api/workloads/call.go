@@ -120,12 +120,16 @@ func (s *Service) roll(ctx context.Context, r row, before id.ID, do func(ctx con
 		case <-patience.C:
 			// Nothing is recorded yet: it waits for the provider to say how the
 			// workload is.
-			giveUp(fmt.Errorf("%w: the provider has not answered within %s", provider.ErrUnavailable, s.cfg.Patience))
+			giveUp(noAnswer(s.cfg.Patience))
 		case <-ctx.Done():
 			giveUp(ctx.Err())
 			return nil, ctx.Err()
 		}
 	}
+}
+
+func noAnswer(within time.Duration) error {
+	return fmt.Errorf("%w: the provider has not answered within %s", provider.ErrUnavailable, within)
 }
 
 // refusalTime is how long a request waits for a provider to refuse what it cannot

@@ -51,6 +51,9 @@ func (s *Service) deploy(ctx context.Context, r row, have history, wanted []prov
 		}
 		return out, nil
 	}
+	if err := s.check(ctx, r.Provider, changed, how); err != nil {
+		return out, err
+	}
 	if with.DryRun {
 		return out, nil
 	}

@@ -17,16 +17,36 @@ type Limits struct {
 	Vault bool
 }
 
-// refusals collects the fields that the driver cannot honour.
-type refusals struct{ list []string }
+// Refusal is the provider.ErrNotSupported for fields that the driver cannot honour.
+type Refusal struct{ fields []provider.Problem }
 
-func (r *refusals) add(path, why string) { r.list = append(r.list, path+": "+why) }
+// Error lists the fields.
+func (r *Refusal) Error() string {
+	lines := make([]string, len(r.fields))
+	for i, f := range r.fields {
+		lines[i] = f.Path + ": " + f.Message
+	}
+	return fmt.Sprintf("%v by docker: %s", provider.ErrNotSupported, strings.Join(lines, "; "))
+}
+
+// Is makes it a provider.ErrNotSupported.
+func (r *Refusal) Is(target error) bool { return target == provider.ErrNotSupported }
+
+// Refused are the fields, for callers that have other names for them. At least one.
+func (r *Refusal) Refused() []provider.Problem { return slices.Clone(r.fields) }
+
+// refusals collects the fields that the driver cannot honour.
+type refusals struct{ list []provider.Problem }
+
+func (r *refusals) add(path, why string) {
+	r.list = append(r.list, provider.Problem{Path: path, Message: why})
+}
 
 func (r *refusals) err() error {
 	if len(r.list) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w by docker: %s", provider.ErrNotSupported, strings.Join(r.list, "; "))
+	return &Refusal{r.list}
 }
 
 // Refuse is ErrNotSupported, with the path of every field, for services that ask
@@ -72,7 +92,7 @@ func (l Limits) refuse(r *refusals, where string, s provider.ServiceSpec) {
 	refuseCheck(r, where+".health_check", s.HealthCheck, s.Ports)
 	refuseCheck(r, where+".liveness", s.Liveness, s.Ports)
 	if s.Liveness != nil && s.Liveness.StartPeriod != 0 {
-		r.add(where+".liveness.start_period", "liveness counts from the moment the container was ready; use health_check.start_period")
+		r.add(where+".liveness.start_period", "liveness counts from the moment the container was ready; only the check of readiness has a start period")
 	}
 	l.refuseSecurity(r, where+".security", s.Security)
 }
@@ -150,5 +170,5 @@ func RefuseStrategy(name string) error {
 	if name != provider.StrategyCanary {
 		return nil
 	}
-	return fmt.Errorf("%w by docker: strategy: %s", provider.ErrNotSupported, name)
+	return &Refusal{[]provider.Problem{{Path: "strategy", Message: "an engine moves no part of the traffic, as " + name + " would"}}}
 }
