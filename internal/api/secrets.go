@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/berth-cloud/berth/internal/api/workloads"
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/wire"
 	"github.com/berth-cloud/berth/secrets"
@@ -26,16 +27,23 @@ type (
 	deleteSecretInput struct {
 		App   string `path:"app" maxLength:"128" doc:"Name of the app."`
 		Name  string `path:"name" maxLength:"128" doc:"Name of the secret."`
-		Force bool   `query:"force" doc:"Delete it though a service needs it."`
+		Force bool   `query:"force" doc:"Delete it though a service or a workload needs it."`
 	}
 	secretOutput     struct{ Body wire.Secret }
 	secretListOutput struct{ Body wire.SecretList }
 )
 
+// secretUsers are workloads that know which secrets they name.
+type secretUsers interface {
+	SecretUses(ctx context.Context) ([]workloads.SecretUse, error)
+}
+
+var _ secretUsers = (*workloads.Service)(nil)
+
 func (s *Server) registerSecrets(r *registrar) {
 	register(r, RuleAdmin, op(http.MethodGet, "/v1/apps/{app}/secrets", "list-secrets", "The secrets of an app, without their values"), s.listSecrets)
 	put := op(http.MethodPut, "/v1/apps/{app}/secrets/{name}", "set-secret", "Give a secret of an app a value")
-	put.Description = "What runs keeps the value it has; a restart or the next apply gives it the new one."
+	put.Description = "What runs keeps the value it has; a restart of a service or the next apply gives it the new one, and a workload takes it with the next apply of its file."
 	put.MaxBodyBytes = wire.MaxSecretBytes + 1
 	register(r, RuleAdmin, put, s.setSecret)
 	register(r, RuleAdmin, op(http.MethodDelete, "/v1/apps/{app}/secrets/{name}", "delete-secret", "Forget a secret of an app"), s.deleteSecret)
@@ -106,8 +114,8 @@ func (s *Server) forgetSecret(ctx context.Context, in *deleteSecretInput) (wire.
 	if now.Required && !in.Force {
 		return wire.Secret{}, &wire.Problem{
 			Type: wire.ProblemNeedsConfirmation, Title: "Confirmation needed", Status: http.StatusConflict,
-			Detail: fmt.Sprintf("secret %s is needed by %s, of which no new container could start without it", in.Name, strings.Join(now.UsedBy, ", ")),
-			Hint:   "Take it out of the app file first, or repeat the request with force.",
+			Detail: fmt.Sprintf("secret %s is needed by %s, of which no new container could start without it", in.Name, strings.Join(now.NeededBy, ", ")),
+			Hint:   "Take it out of the file that names it and apply that first, or repeat the request with force.",
 		}
 	}
 	if err := s.deps.Secrets.Delete(ctx, ref); err != nil {
@@ -146,8 +154,8 @@ func (s *Server) secret(ctx context.Context, app, name string) (wire.Secret, err
 	return wire.Secret{Name: name}, nil
 }
 
-// appSecrets are the secrets that an app has or its services name, and whether
-// there is such an app.
+// appSecrets are the secrets that an app has, and those of its own that its services
+// or any workloads name, and whether there is such an app.
 func (s *Server) appSecrets(ctx context.Context, app string) ([]wire.Secret, bool, error) {
 	if s.deps.Secrets == nil {
 		return nil, false, noVault()
@@ -162,7 +170,7 @@ func (s *Server) appSecrets(ctx context.Context, app string) ([]wire.Secret, boo
 	}
 	byName := map[string]wire.Secret{}
 	for _, m := range kept {
-		if name, ours := strings.CutPrefix(m.Key, spec.SecretKey(app, "")); ours {
+		if name, ours := ownSecret(app, m.Key); ours {
 			byName[name] = wire.Secret{Name: name, Set: true, Version: int64(m.Version), CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt}
 		}
 	}
@@ -172,18 +180,50 @@ func (s *Server) appSecrets(ctx context.Context, app string) ([]wire.Secret, boo
 			name := secretName(app, ref.Key)
 			one := byName[name]
 			one.Name = name
-			one.Required = one.Required || !ref.Optional
 			if !slices.Contains(one.UsedBy, short) {
 				one.UsedBy = append(one.UsedBy, short)
 			}
+			if !ref.Optional && !slices.Contains(one.NeededBy, short) {
+				one.NeededBy, one.Required = append(one.NeededBy, short), true
+			}
 			byName[name] = one
 		}
+	}
+	if err := s.usedByWorkloads(ctx, app, byName); err != nil {
+		return nil, false, err
 	}
 	out := []wire.Secret{}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		out = append(out, byName[name])
 	}
 	return out, st.app != nil, nil
+}
+
+// usedByWorkloads adds to the secrets of an app, by name, what workloads name. The
+// name of a workload says nothing about whose secrets it uses.
+func (s *Server) usedByWorkloads(ctx context.Context, app string, byName map[string]wire.Secret) error {
+	users, ok := s.deps.Workloads.(secretUsers)
+	if !ok {
+		return nil
+	}
+	uses, err := users.SecretUses(ctx)
+	if err != nil {
+		return fmt.Errorf("look for workloads that use secrets of app %s: %w", app, err)
+	}
+	for _, use := range uses {
+		name, ours := ownSecret(app, use.Key)
+		if !ours {
+			continue
+		}
+		one, user := byName[name], use.Workload+"/"+use.Service
+		one.Name = name
+		one.UsedByWorkloads = append(one.UsedByWorkloads, user)
+		if !use.Optional {
+			one.NeededBy, one.Required = append(one.NeededBy, wire.WorkloadUser(user)), true
+		}
+		byName[name] = one
+	}
+	return nil
 }
 
 // secretVersions are the newest versions of the secrets that the releases which
@@ -202,6 +242,13 @@ func (s *Server) secretVersions(ctx context.Context, st *appState) (map[string]i
 		out[m.Key] = int64(m.Version)
 	}
 	return out, nil
+}
+
+// ownSecret is the name of a key of the vault as a secret of an app, if it is one.
+// The vault keeps more than secrets, below longer keys.
+func ownSecret(app, key string) (name string, ours bool) {
+	name, ours = strings.CutPrefix(key, spec.SecretKey(app, ""))
+	return name, ours && name != "" && !strings.Contains(name, "/")
 }
 
 // secretName is the name of a secret in its app.

@@ -81,6 +81,70 @@ func TestASecretIsSetListedAndForgottenWithoutItsValue(t *testing.T) {
 	}
 }
 
+func TestASecretThatAWorkloadNeedsStays(t *testing.T) {
+	d := start(t, nil)
+	ctx, c := workloadClient(t, d)
+	for _, key := range []string{"bank/PIN", "bank/SETTINGS"} { // its provider has a vault of its own
+		if _, err := d.Workloads.Vault.Put(ctx, secrets.Ref{Tenant: api.Tenant, Key: key}, secrets.NewSecretString("x")); err != nil {
+			t.Fatal(err)
+		}
+		if set, err := c.SetSecret(ctx, "bank", strings.TrimPrefix(key, "bank/"), []byte("x")); err != nil || len(set.Users()) != 0 {
+			t.Fatalf("%+v, %v", set, err)
+		}
+	}
+	if _, err := c.Secrets(ctx, "till"); !client.IsProblem(err, wire.ProblemNotFound) {
+		t.Errorf("of a name that nothing uses: %v", err)
+	}
+	applyFile(ctx, t, c, `name: till
+services:
+  cash:
+    image: shop:1
+    secrets: [{key: bank/PIN, env: PIN}, {key: bank/SPARE, env: SPARE, optional: true}]
+    config_files: [{name: settings, path: /etc/till/settings.json, key: bank/SETTINGS}]
+`)
+	list, err := c.Secrets(ctx, "bank")
+	if err != nil || len(list.Secrets) != 3 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for i, want := range []struct {
+		name          string
+		set, required bool
+	}{{"PIN", true, true}, {"SETTINGS", true, true}, {"SPARE", false, false}} {
+		got := list.Secrets[i]
+		if got.Name != want.name || got.Set != want.set || got.Required != want.required || len(got.UsedBy) != 0 || strings.Join(got.UsedByWorkloads, " ") != "till/cash" {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	for _, name := range []string{"PIN", "SETTINGS"} {
+		_, err := c.DeleteSecret(ctx, "bank", name, false)
+		if !client.IsProblem(err, wire.ProblemNeedsConfirmation) || !strings.Contains(err.Error(), name+" is needed by workload till/cash,") {
+			t.Errorf("%s: %v", name, err)
+		}
+		left, err := c.DeleteSecret(ctx, "bank", name, true)
+		if err != nil || left.Set || strings.Join(left.NeededBy, " ") != "workload till/cash" {
+			t.Errorf("%s forced: %+v, %v", name, left, err)
+		}
+	}
+	if _, err := c.SetSecret(ctx, "bank", "SPARE", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.DeleteSecret(ctx, "bank", "SPARE", false); err != nil {
+		t.Errorf("one that it does without: %v", err)
+	}
+}
+
+func TestWhoDoesWithoutASecretIsNotNamedAsNeedingIt(t *testing.T) {
+	const file = web + "    env:\n      TOKEN: {secret: TOKEN}\n  worker:\n    image: a/web:1\n    env:\n      TOKEN: {secret: TOKEN, required: false}\n"
+	d := start(t, nil)
+	c := client.New(d.Socket)
+	defer c.Close()
+	apply(t, d, file)
+	set, err := c.SetSecret(t.Context(), "shop", "TOKEN", []byte("x"))
+	if err != nil || strings.Join(set.UsedBy, " ") != "web worker" || strings.Join(set.NeededBy, " ") != "web" {
+		t.Errorf("%+v, %v", set, err)
+	}
+}
+
 func TestSecretsOfOneAppAreNotThoseOfAnother(t *testing.T) {
 	d := start(t, nil)
 	c := client.New(d.Socket)

@@ -19,8 +19,9 @@ func (a *app) secretCmd() *cobra.Command {
 		Use:   "secret COMMAND",
 		Short: "Keep values that services need and nobody shall see",
 		Long: `Keeps secrets of an app, which its app file names: a service gets the value when its
-container is made. They are kept encrypted, with a number for each new value, and no
-command shows them. They stay when the app is deleted.`,
+container is made. A workload file names them as APP/NAME, whatever the workload is
+called. They are kept encrypted, with a number for each new value, and no command
+shows them. They stay when the app is deleted.`,
 		SuggestionsMinimumDistance: 2,
 		Args:                       knownCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -42,7 +43,7 @@ file or standard input it is taken byte for byte.
 
 Containers that run keep the value they have, until a restart or the next apply.
 With --restart the services that use the secret are restarted at once, as "berth
-restart" does.`,
+restart" does. A workload takes the value with the next apply of its file alone.`,
 		Example: `  berth secret set shop DATABASE_PASSWORD
   berth secret set shop TLS_KEY --from-file key.pem --restart
   printf '%s' "$TOKEN" | berth secret set shop TOKEN`,
@@ -89,11 +90,15 @@ func (a *app) printSet(app string, set wire.Secret, newline, restart bool) {
 		a.printf("%s\n", a.out.dim("note: the value ends with a line end; printf '%s' writes none"))
 	}
 	switch {
-	case len(set.UsedBy) == 0:
+	case len(set.Users()) == 0:
 		a.printf("No service uses it. Name it in the app file, then apply that.\n")
-	case !restart:
+	case len(set.UsedBy) > 0 && !restart:
 		a.printf("Used by %s; new containers get it, with the next apply or by `berth restart %s %s`.\n",
 			strings.Join(set.UsedBy, ", "), app, strings.Join(set.UsedBy, " "))
+	}
+	if len(set.UsedByWorkloads) > 0 {
+		a.printf("Used by workload %s; it gets it with the next `berth workload apply` of its file.\n",
+			strings.Join(set.UsedByWorkloads, ", workload "))
 	}
 }
 
@@ -131,9 +136,10 @@ func (a *app) secretListCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list APP",
 		Short: "List the secrets of an app, without their values",
-		Long: `Lists the secrets that an app has and those that its services name, with the number
-of the newest value. One that is needed and not set keeps new containers from
-starting.`,
+		Long: `Lists the secrets that an app has and those that its services or workloads name,
+with the number of the newest value. One that is needed and not set keeps new
+containers from starting. APP may be a name that workload files alone use, in keys
+such as shop/TOKEN.`,
 		Example:           `  berth secret list shop`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: a.completeApps,
@@ -171,7 +177,7 @@ func (a *app) printSecrets(secrets []wire.Secret) {
 		case s.Required:
 			number.paint = a.out.red
 		}
-		rows = append(rows, []cell{{s.Name, a.out.bold}, number, age, plain(strings.Join(s.UsedBy, " "))})
+		rows = append(rows, []cell{{s.Name, a.out.bold}, number, age, plain(strings.Join(s.Users(), ", "))})
 	}
 	a.printf("%s", table(rows))
 }
@@ -181,9 +187,9 @@ func (a *app) secretDeleteCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete APP NAME",
 		Short: "Forget a secret",
-		Long: `Forgets a secret and every value it had. While the app as it was applied last needs
-it, this is refused with exit code 3 unless --force is given: containers that run
-keep the value, and none that needs it could be made.`,
+		Long: `Forgets a secret and every value it had. While the app as it was applied last or a
+workload needs it, this is refused with exit code 3 unless --force is given:
+containers that run keep the value, and none that needs it could be made.`,
 		Example: `  berth secret delete shop OLD_TOKEN
   berth secret delete shop TOKEN --force`,
 		Args:              takes(2, 2),
@@ -204,12 +210,12 @@ keep the value, and none that needs it could be made.`,
 			}
 			a.printf("%s %s of %s\n", a.out.green("Deleted:"), a.out.bold(left.Name), name)
 			if left.Required {
-				a.printf("%s\n", a.out.yellow("Still needed by "+strings.Join(left.UsedBy, ", ")+": no new container of it can start until it is set again."))
+				a.printf("%s\n", a.out.yellow("Still needed by "+strings.Join(left.NeededBy, ", ")+": no new container of it can start until it is set again."))
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "forget it though a service needs it")
+	cmd.Flags().BoolVar(&force, "force", false, "forget it though a service or a workload needs it")
 	return cmd
 }
 
@@ -218,7 +224,7 @@ func (a *app) deleteSecret(ctx context.Context, c *client.Client, app, name stri
 	var p *wire.Problem
 	if errors.As(err, &p) && p.Type == wire.ProblemNeedsConfirmation {
 		return left, &failure{code: exitConfirm, what: p.Detail, err: err,
-			hint: "Nothing was changed. Take it out of the app file and apply that, or repeat it with --force."}
+			hint: "Nothing was changed. Take it out of the file that names it and apply that, or repeat it with --force."}
 	}
 	return left, err
 }
