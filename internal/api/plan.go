@@ -212,6 +212,7 @@ func (p *planned) update(current serviceState, wanted *spec.Service, refresh boo
 	now := &current.desired.Spec
 	step := p.step(wanted.Name, changeAction(now, wanted))
 	step.Changes = fieldChanges(now, wanted)
+	ends := current.rolledBack()
 	switch {
 	case step.Action != wire.ActionUnchanged:
 	case current.failed():
@@ -220,15 +221,20 @@ func (p *planned) update(current serviceState, wanted *spec.Service, refresh boo
 	case refresh && !pinnedImage(wanted.Image):
 		step.Action = wire.ActionRetry
 		step.Notices = append(step.Notices, "the image is looked up again; if the tag has moved, it is rolled out")
+	case ends:
+		step.Action = wire.ActionRoute
 	}
 	p.lightly(&step, current, wanted)
 	p.freshSecrets(&step, current, wanted)
 	if step.Action != wire.ActionUnchanged {
 		d := desired(p.plan.App, wanted, &current.desired)
-		if step.Action == wire.ActionUpdate || refresh {
+		if step.Action == wire.ActionUpdate || refresh || ends {
 			d.ReleaseID = ""
 		}
 		p.put(d, step.Action)
+	}
+	if ends && step.Action == wire.ActionRoute && len(step.Changes) == 0 {
+		step.Notices = append(step.Notices, fmt.Sprintf("it was rolled back to %s, which is what the file says: the rollback ends, and no container changes", store.VersionOf(current.active.ReleaseID)))
 	}
 	known := notices(now)
 	for _, n := range notices(wanted) {

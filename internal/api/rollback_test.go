@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/berth-cloud/berth/internal/api/apitest"
@@ -93,6 +95,47 @@ func TestAnApplyEndsARollback(t *testing.T) {
 	apply(t, d, edit(web, "web:1", "web:2"))
 	if got := service(t, d, "web"); got.Pinned != "" || got.Image != "a/web:2" {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestAnApplyOfWhatARollbackBroughtEndsItAndChangesNoContainer(t *testing.T) {
+	for name, c := range map[string]struct {
+		file   string
+		action wire.Action
+	}{
+		"the same":        {web, wire.ActionRoute},
+		"another number":  {web + "    replicas: 2\n", wire.ActionScale},
+		"another setting": {web + "    stop_grace: 20s\n", wire.ActionRoute},
+	} {
+		d := start(t, nil)
+		apply(t, d, web)
+		apply(t, d, edit(web, "web:1", "web:2"))
+		await(t, d, rollback(t, d, wire.RollbackRequest{Service: "web"}))
+		got := step(t, plan(t, d, c.file), "web")
+		if got.Action != c.action || len(got.Interrupts) != 0 {
+			t.Errorf("%s: plan %+v", name, got)
+		}
+		if said := slices.ContainsFunc(got.Notices, func(n string) bool { return strings.Contains(n, "the rollback ends") }); said != (name == "the same") {
+			t.Errorf("%s: notices %q", name, got.Notices)
+		}
+		apply(t, d, c.file)
+		if got := service(t, d, "web"); got.Pinned != "" || got.LastAttempt.Action != c.action {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if p := plan(t, d, c.file); p.Changes {
+			t.Errorf("%s, once more: %+v", name, p)
+		}
+	}
+}
+
+func TestWhileARollbackGoesOnAnApplyOfItLeavesIt(t *testing.T) {
+	d := start(t, nil)
+	apply(t, d, web)
+	apply(t, d, edit(web, "web:1", "web:2"))
+	d.Paper.Set("shop-web", apitest.Outcome{Hold: true})
+	back := rollback(t, d, wire.RollbackRequest{Service: "web"})
+	if p := plan(t, d, web); p.Changes || p.OpenAttempt != back.Attempt.ID {
+		t.Errorf("%+v", p)
 	}
 }
 

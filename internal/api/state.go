@@ -131,6 +131,13 @@ func (svc serviceState) open() bool {
 	return svc.last != nil && !svc.last.State.Final()
 }
 
+// rolledBack reports whether the release that a rollback chose serves, and nothing
+// that brings new containers is under way. The next apply ends that.
+func (svc serviceState) rolledBack() bool {
+	return svc.desired.ReleaseID != "" && svc.active != nil && svc.active.ReleaseID == svc.desired.ReleaseID &&
+		(!svc.open() || light(svc.last))
+}
+
 // light reports whether a part of an attempt needs no new containers.
 func light(part *store.AttemptService) bool {
 	return part.Action == string(wire.ActionScale) || part.Action == string(wire.ActionRoute)

@@ -147,10 +147,23 @@ func (a *app) printServices(services []wire.ServiceStatus) {
 		if s.State != wire.StateReady {
 			a.printWhy(s)
 		}
-		if s.Pinned != "" {
-			a.printf("    %s\n", a.out.dim("rolled back to "+s.Pinned+"; the next apply ends that"))
+		if text := rolledBack(s); text != "" {
+			a.printf("    %s\n", a.out.dim(text))
 		}
 	}
+}
+
+// rolledBack says how a rollback that was asked for stands, or nothing.
+func rolledBack(s wire.ServiceStatus) string {
+	switch {
+	case s.Pinned == "":
+		return ""
+	case s.Active != nil && s.Active.Release == s.Pinned:
+		return "rolled back to " + s.Pinned + "; the next apply ends that"
+	case s.State == wire.StateDeploying:
+		return "being rolled back to " + s.Pinned
+	}
+	return "the rollback to " + s.Pinned + " has not come up"
 }
 
 // printWhy says why a service is not ready: how its last change ended, the
