@@ -150,7 +150,7 @@ func placed(c *docker.ContainerState, active []store.ActiveRelease) wire.Contain
 // memberName is the name of a sidecar or an init, or that of every main container.
 func memberName(c *docker.ContainerState) string {
 	if c.Labels[docker.LabelRole] == "" {
-		return mainMember
+		return wire.MainMember
 	}
 	return c.Labels[docker.LabelMember]
 }

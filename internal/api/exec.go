@@ -23,9 +23,6 @@ import (
 // engineTimeout bounds one look at the engine.
 const engineTimeout = 15 * time.Second
 
-// mainMember is what the main container of every replica is called here.
-const mainMember = "main"
-
 type execInput struct {
 	App     string `path:"app" maxLength:"128" doc:"Name of the app."`
 	Service string `path:"service" maxLength:"128" doc:"Short name of the service."`
@@ -96,9 +93,9 @@ func (s *Server) execTarget(ctx context.Context, in *execInput) (wire.Container,
 	if !ok {
 		return none, noSuchService(in.App, in.Service)
 	}
-	member := cmp.Or(in.Member, mainMember)
+	member := cmp.Or(in.Member, wire.MainMember)
 	if member == in.Service {
-		member = mainMember
+		member = wire.MainMember
 	}
 	containers, err := s.listContainers(ctx, in.App)
 	if err != nil {
@@ -143,7 +140,7 @@ func chooseContainer(svc serviceState, containers []docker.ContainerState, repli
 			}
 		}
 	}
-	if !found && member != mainMember && !hasMember(svc, member) {
+	if !found && member != wire.MainMember && !hasMember(svc, member) {
 		return wire.Container{}, notFound(fmt.Sprintf("%s/%s has no member %q", app, short, member), look)
 	}
 	what := fmt.Sprintf("%s/%s", app, short)

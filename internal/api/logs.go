@@ -33,14 +33,13 @@ func (s *Server) followLogs(ctx context.Context, in *logsInput) (*huma.StreamRes
 	if err := s.checkLogTarget(ctx, in); err != nil {
 		return nil, s.asProblem(ctx, err)
 	}
-	lines, chosen := s.deps.Logs, chosenMembers(in.Members)
-	q := wire.LogQuery{App: in.App, Service: in.Service, Since: in.Since, Tail: in.Tail, Follow: in.Follow}
+	q := wire.LogQuery{App: in.App, Service: in.Service, Members: in.Members, Since: in.Since, Tail: in.Tail, Follow: in.Follow}
 	if !in.Last.IsZero() {
 		q.Since, q.Tail = in.Last.Add(1), 0
 	}
 	resp, err := s.stream(func(hctx huma.Context, out *eventStream) error {
 		return s.pumpLogs(hctx.Context(), func(ctx context.Context, fn func(wire.LogEntry) error) error {
-			return chosen.read(ctx, lines, q, fn)
+			return s.deps.Logs.Logs(ctx, q, fn)
 		}, out)
 	})
 	if err != nil {

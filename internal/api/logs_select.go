@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/wire"
@@ -54,7 +53,7 @@ func (s *Server) checkMembers(ctx context.Context, st *appState, in *logsInput) 
 	if in.Service == "" {
 		services, of = st.names(), fmt.Sprintf("no service of app %q", in.App)
 	}
-	known := map[string]bool{mainMember: true}
+	known := map[string]bool{wire.MainMember: true}
 	for _, service := range services {
 		if err := s.addMembers(ctx, st, service, known); err != nil {
 			return err
@@ -68,8 +67,8 @@ func (s *Server) checkMembers(ctx context.Context, st *appState, in *logsInput) 
 		if in.Service != "" {
 			what = fmt.Sprintf("%s has no member %q", of, member)
 		}
-		names := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(name string) bool { return name == mainMember })
-		return notFound(what, fmt.Sprintf("There is %s.", strings.Join(append([]string{mainMember}, names...), ", ")))
+		names := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(name string) bool { return name == wire.MainMember })
+		return notFound(what, fmt.Sprintf("There is %s.", strings.Join(append([]string{wire.MainMember}, names...), ", ")))
 	}
 	return nil
 }
@@ -98,61 +97,4 @@ func (s *Server) addMembers(ctx context.Context, st *appState, service string, k
 		}
 	}
 	return nil
-}
-
-// chosenMembers are the members whose lines a request wants; none: all.
-type chosenMembers []string
-
-// has reports whether a line is of one of them. The main container goes by the
-// name of its service too.
-func (m chosenMembers) has(e *wire.LogEntry) bool {
-	if e.Member != "" {
-		return slices.Contains(m, e.Member)
-	}
-	return slices.Contains(m, mainMember) || slices.Contains(m, e.Service)
-}
-
-// read reads the lines of q that are of these members. A tail counts theirs alone,
-// which the source cannot: a first look finds from when on it has to read.
-func (m chosenMembers) read(ctx context.Context, from LogSource, q wire.LogQuery, fn func(wire.LogEntry) error) error {
-	if len(m) == 0 {
-		return from.Logs(ctx, q, fn)
-	}
-	if q.Tail > 0 {
-		since, err := m.tailBegin(ctx, from, q)
-		if err != nil {
-			return err
-		}
-		q.Since, q.Tail = since, 0
-	}
-	return from.Logs(ctx, q, func(e wire.LogEntry) error {
-		if !m.has(&e) {
-			return nil
-		}
-		return fn(e)
-	})
-}
-
-// tailBegin is the time of the first of the last q.Tail lines of these members, or
-// q.Since when there are fewer. What has the very same time comes along.
-func (m chosenMembers) tailBegin(ctx context.Context, from LogSource, q wire.LogQuery) (time.Time, error) {
-	n := min(q.Tail, wire.MaxTail)
-	var last []time.Time // a ring once it is full
-	next := 0
-	q.Tail, q.Follow = 0, false
-	err := from.Logs(ctx, q, func(e wire.LogEntry) error {
-		switch {
-		case !m.has(&e):
-		case len(last) < n:
-			last = append(last, e.Time)
-		default:
-			last[next] = e.Time
-			next = (next + 1) % n
-		}
-		return nil
-	})
-	if err != nil || len(last) < n {
-		return q.Since, err
-	}
-	return last[next], nil
 }

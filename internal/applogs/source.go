@@ -2,23 +2,16 @@ package applogs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 
 	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/docker/logread"
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 	"github.com/berth-cloud/berth/internal/wire"
 )
-
-// Runtime is the part of docker.Runtime that logs need.
-type Runtime interface {
-	List(ctx context.Context, labels map[string]string) ([]docker.ContainerState, error)
-	Logs(ctx context.Context, container string, opts docker.LogOptions, fn func(docker.LogLine) error) error
-	Events(ctx context.Context, labels map[string]string, ready func(), fn func(docker.Event)) error
-}
 
 // Store is the part of store.Store that logs need.
 type Store interface {
@@ -26,25 +19,16 @@ type Store interface {
 	ListKeptLogs(ctx context.Context, service string, limit int) ([]store.KeptLog, error)
 }
 
-// maxContainers bounds how many containers one query reads at once.
-const maxContainers = 512
-
-// ErrTooMany: the query covers more containers than can be read at once.
-var ErrTooMany = errors.New("too many containers")
-
 // Source reads logs of one Berth's containers. It is safe for concurrent use.
 type Source struct {
-	runtime  Runtime
+	runtime  logread.Runtime
 	store    Store
 	instance string
 	log      *slog.Logger
 }
 
 // New makes a source for the containers that carry the instance's label.
-func New(runtime Runtime, st Store, instance string, log *slog.Logger) *Source {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+func New(runtime logread.Runtime, st Store, instance string, log *slog.Logger) *Source {
 	return &Source{runtime: runtime, store: st, instance: instance, log: log}
 }
 
@@ -53,61 +37,70 @@ func New(runtime Runtime, st Store, instance string, log *slog.Logger) *Source {
 // containers that did not exist before. It returns nil at the end of the
 // backlog, fn's error, the context's, or the engine's.
 func (s *Source) Logs(ctx context.Context, q wire.LogQuery, fn func(wire.LogEntry) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	r := &reading{source: s, q: q, seen: newSeen()}
-	if !q.Follow {
-		_, err := r.backlog(ctx, fn)
-		return err
-	}
-	return r.follow(ctx, fn)
-}
-
-// reading is one query under way.
-type reading struct {
-	source *Source
-	q      wire.LogQuery
-	seen   *seen
-}
-
-// labels select the containers of the query.
-func (r *reading) labels() map[string]string {
-	labels := map[string]string{docker.LabelInstance: r.source.instance, docker.LabelApp: r.q.App}
-	if r.q.Service != "" {
-		labels[docker.LabelService] = spec.FullName(r.q.App, r.q.Service)
-	}
-	return labels
-}
-
-// list is the containers of the query that exist now.
-func (r *reading) list(ctx context.Context) ([]docker.ContainerState, error) {
-	found, err := r.source.runtime.List(ctx, r.labels())
+	err := logread.Read(ctx, s.runtime, s.query(q), func(l logread.Line[origin]) error { return fn(entry(l)) })
 	if err != nil {
-		return nil, fmt.Errorf("list the containers of app %s: %w", r.q.App, err)
+		return fmt.Errorf("logs of app %s: %w", q.App, err)
 	}
-	if len(found) > maxContainers {
-		return nil, fmt.Errorf("%w: app %s has %d; name one service", ErrTooMany, r.q.App, len(found))
+	return nil
+}
+
+func (s *Source) query(q wire.LogQuery) logread.Query[origin] {
+	labels := map[string]string{docker.LabelInstance: s.instance, docker.LabelApp: q.App}
+	if q.Service != "" {
+		labels[docker.LabelService] = spec.FullName(q.App, q.Service)
 	}
-	return found, nil
+	return logread.Query[origin]{
+		Labels: labels, Since: q.Since, Tail: min(q.Tail, wire.MaxTail), TailOfAll: true, Follow: q.Follow, Logger: s.log,
+		Origin: func(container string, labels map[string]string) (origin, bool) {
+			o := originOf(q.App, container, labels)
+			return o, q.Wants(o.service, o.member)
+		},
+		KeptOrigin: func(k store.KeptLog) (origin, bool) {
+			o := keptOrigin(q.App, k)
+			return o, q.Wants(o.service, o.member)
+		},
+		Kept: func(ctx context.Context, listed []docker.ContainerState) ([]store.KeptLog, error) {
+			services, err := s.services(ctx, q, listed)
+			if err != nil {
+				return nil, err
+			}
+			return s.kept(ctx, services...)
+		},
+		KeptOf: func(ctx context.Context, labels map[string]string) ([]store.KeptLog, error) {
+			return s.kept(ctx, labels[docker.LabelService])
+		},
+	}
 }
 
 // services are the full names of the services whose kept logs belong to the
 // query: those desired and those that still have containers.
-func (r *reading) services(ctx context.Context, containers []docker.ContainerState) ([]string, error) {
-	if r.q.Service != "" {
-		return []string{spec.FullName(r.q.App, r.q.Service)}, nil
+func (s *Source) services(ctx context.Context, q wire.LogQuery, listed []docker.ContainerState) ([]string, error) {
+	if q.Service != "" {
+		return []string{spec.FullName(q.App, q.Service)}, nil
 	}
-	desired, err := r.source.store.ListDesiredServices(ctx, r.q.App)
+	desired, err := s.store.ListDesiredServices(ctx, q.App)
 	if err != nil {
-		return nil, fmt.Errorf("list the services of app %s: %w", r.q.App, err)
+		return nil, fmt.Errorf("list the services: %w", err)
 	}
 	var all []string
 	for _, d := range desired {
 		all = append(all, d.Name)
 	}
-	for _, c := range containers {
+	for _, c := range listed {
 		all = append(all, c.Labels[docker.LabelService])
 	}
 	slices.Sort(all)
 	return slices.Compact(all), nil
+}
+
+func (s *Source) kept(ctx context.Context, services ...string) ([]store.KeptLog, error) {
+	var all []store.KeptLog
+	for _, service := range services {
+		kept, err := s.store.ListKeptLogs(ctx, service, store.MaxKeptLogs)
+		if err != nil {
+			return nil, fmt.Errorf("list the kept logs of %s: %w", service, err)
+		}
+		all = append(all, kept...)
+	}
+	return all, nil
 }

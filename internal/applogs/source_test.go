@@ -52,6 +52,24 @@ func TestTheTailIsThatOfAllContainersTogether(t *testing.T) {
 	})
 }
 
+func TestATailOfChosenMembersCountsTheirLinesAlone(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.run("web", "v1", 0, "a0", "a1", "a2")
+		w.run("worker", "v1", 0, "b0", "b1", "b2")
+		w.clock.Advance(time.Minute)
+		if got, want := w.read(wire.LogQuery{Members: []string{"worker"}, Tail: 2}), []string{"worker.0 v1 b1", "worker.0 v1 b2"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		f := w.follow(wire.LogQuery{Members: []string{"worker"}, Tail: 1})
+		f.expect("worker.0 v1 b2")
+		w.run("web", "v2", 0, "not chosen")
+		w.run("worker", "v2", 0, "chosen")
+		f.expect("worker.0 v2 chosen")
+		f.stop()
+		<-f.done
+	})
+}
+
 func TestTheLogOfARemovedContainerIsReadFromWhatWasKept(t *testing.T) {
 	inWorld(t, func(w *world) {
 		old := w.run("web", "v1", 0, "old")

@@ -98,11 +98,14 @@ func wantCode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// someLogs answers every query with the same two lines.
+// someLogs answers every query with the same two lines of a main container.
 type someLogs struct{}
 
 func (someLogs) Logs(ctx context.Context, q wire.LogQuery, fn func(wire.LogEntry) error) error {
 	for i, text := range []string{"listening on :8080", "\x1b[2Jhello"} {
+		if !q.Wants("web", "") {
+			continue
+		}
 		err := fn(wire.LogEntry{
 			Time: apitest.Epoch.Add(time.Duration(i) * time.Second), Service: "web", Release: "v1", Replica: i,
 			Container: "shop-web", Stream: "stdout", Text: text,

@@ -51,7 +51,12 @@ func (d *Driver) Logs(ctx context.Context, workload id.ID, opts provider.LogOpti
 		},
 	}
 	if in.record != nil {
-		q.Kept = func(ctx context.Context) ([]store.KeptLog, error) { return d.records.KeptLogs(ctx, workload) }
+		q.Kept = func(ctx context.Context, _ []docker.ContainerState) ([]store.KeptLog, error) {
+			return d.records.KeptLogs(ctx, workload)
+		}
+		q.KeptOf = func(ctx context.Context, _ map[string]string) ([]store.KeptLog, error) {
+			return d.records.KeptLogs(ctx, workload)
+		}
 	}
 	stream := logstream.Open(ctx, d.rt, q)
 	return d.logs.add(workload, stream, stream.Finish), nil

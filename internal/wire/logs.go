@@ -1,12 +1,18 @@
 package wire
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // MaxTail bounds how many lines of backlog a request for logs may count back.
 const MaxTail = 10_000
 
 // MaxLogMembers bounds how many members a request for logs may name.
 const MaxLogMembers = 50
+
+// MainMember is what the main container of every replica is called.
+const MainMember = "main"
 
 // LogQuery selects lines of the services of an app, over all of their
 // releases and replicas.
@@ -17,6 +23,18 @@ type LogQuery struct {
 	Since   time.Time // zero: from the oldest line kept
 	Tail    int       // last N lines of the backlog, at most MaxTail; 0 or less: all
 	Follow  bool      // go on with new lines until the context is done
+}
+
+// Wants reports whether a query is for the lines of a member; none is the main
+// container, which goes by the name of its service too.
+func (q *LogQuery) Wants(service, member string) bool {
+	switch {
+	case len(q.Members) == 0:
+		return true
+	case member != "":
+		return slices.Contains(q.Members, member)
+	}
+	return slices.Contains(q.Members, MainMember) || slices.Contains(q.Members, service)
 }
 
 // LogEntry is one line.

@@ -19,23 +19,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestLastLinesAreWhole(t *testing.T) {
-	for _, tc := range []struct {
-		n    int
-		want string
-	}{{0, "a\nb\nc\n"}, {1, "c\n"}, {2, "b\nc\n"}, {9, "a\nb\nc\n"}} {
-		if got := string(lastLines([]byte("a\nb\nc\n"), tc.n)); got != tc.want {
-			t.Errorf("%d: got %q, want %q", tc.n, got, tc.want)
-		}
-	}
-	if got := lastLines(nil, 3); len(got) != 0 {
-		t.Errorf("of nothing: %q", got)
-	}
-}
-
 func TestLinesThatAreNoTextAreReplacedAndCut(t *testing.T) {
 	bad := strings.Repeat("\xff", provider.MaxLogLine)
-	buf, err := appendLine(nil, line{LogLine: docker.LogLine{Stream: docker.Stdout, Text: bad}, origin: Origin{Service: "web"}})
+	buf, err := appendLine(nil, line{LogLine: docker.LogLine{Stream: docker.Stdout, Text: bad}, Origin: Origin{Service: "web"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +89,7 @@ func TestLinesOfAllContainersComeInTheOrderOfTime(t *testing.T) {
 	}
 	rt := fake{logs: map[string][]docker.LogLine{"a": {text(1, "1"), text(4, "4")}, "b": {text(2, "2"), text(3, "3")}}}
 	q := query()
-	q.Kept = func(context.Context) ([]store.KeptLog, error) {
+	q.Kept = func(context.Context, []docker.ContainerState) ([]store.KeptLog, error) {
 		return []store.KeptLog{
 			{Container: "gone", Started: at(-9), Lines: []byte(`{"Time":"1970-01-01T00:16:30Z","Stream":"stdout","Text":"0"}` + "\nno line\n")},
 			{Container: "a", Started: at(1), Lines: []byte(`{"Time":"1970-01-01T00:16:31Z","Stream":"stdout","Text":"twice"}` + "\n")},

@@ -2,13 +2,13 @@ package logstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 
+	"github.com/berth-cloud/berth/internal/docker/logread"
 	"github.com/berth-cloud/berth/provider"
 )
 
@@ -26,7 +26,7 @@ var _ io.ReadCloser = (*Stream)(nil)
 
 // Open begins to read. The stream ends with ctx, with Close, or at the end of
 // what there is when the query does not follow.
-func Open(ctx context.Context, rt Runtime, q Query) *Stream {
+func Open(ctx context.Context, rt logread.Runtime, q Query) *Stream {
 	ctx, cancel := context.WithCancel(ctx)
 	reader, writer := io.Pipe()
 	s := &Stream{pipe: reader, cancel: cancel, done: make(chan struct{})}
@@ -41,8 +41,7 @@ func Open(ctx context.Context, rt Runtime, q Query) *Stream {
 		defer close(s.done)
 		defer stop()
 		var buf []byte
-		r := &reading{rt: rt, q: q, seen: newSeen()}
-		err := r.run(ctx, func(l line) error {
+		err := logread.Read(ctx, rt, q, func(l line) error {
 			var err error
 			if buf, err = appendLine(buf[:0], l); err != nil {
 				return err
@@ -90,7 +89,7 @@ func appendLine(buf []byte, l line) ([]byte, error) {
 		piece, rest := cut(text)
 		var err error
 		buf, err = provider.AppendLogLine(buf, provider.LogLine{
-			Time: l.Time, Stream: string(l.Stream), Service: l.origin.Service, Replica: l.origin.Replica,
+			Time: l.Time, Stream: string(l.Stream), Service: l.Origin.Service, Replica: l.Origin.Replica,
 			Line: piece, Partial: l.Partial || rest != "",
 		})
 		if err != nil || rest == "" {
@@ -118,6 +117,3 @@ func toValid(text string) string {
 	}
 	return string([]rune(text)) // one replacement for each bad byte
 }
-
-// errTooMany: the workload has more containers than can be read at once.
-var errTooMany = errors.New("too many containers to read at once; ask for one service or replica")

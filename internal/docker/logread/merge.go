@@ -1,4 +1,4 @@
-package logstream
+package logread
 
 import (
 	"cmp"
@@ -13,25 +13,25 @@ const streamBuffer = 16
 
 // merge joins readers whose lines are in order into one order. It holds a few
 // lines of each reader, however long they are.
-type merge struct {
-	streams []*source
+type merge[O any] struct {
+	streams []*source[O]
 	wg      sync.WaitGroup
 }
 
 // source is one reader under way.
-type source struct {
-	lines chan line
+type source[O any] struct {
+	lines chan Line[O]
 	err   error // set before lines is closed
-	head  line
+	head  Line[O]
 }
 
 // add starts a reader. It ends with ctx at the latest.
-func (m *merge) add(ctx context.Context, read reader) {
-	s := &source{lines: make(chan line, streamBuffer)}
+func (m *merge[O]) add(ctx context.Context, read reader[O]) {
+	s := &source[O]{lines: make(chan Line[O], streamBuffer)}
 	m.streams = append(m.streams, s)
 	m.wg.Go(func() {
 		defer close(s.lines)
-		s.err = read(ctx, func(l line) error {
+		s.err = read(ctx, func(l Line[O]) error {
 			select {
 			case s.lines <- l:
 				return nil
@@ -43,12 +43,12 @@ func (m *merge) add(ctx context.Context, read reader) {
 }
 
 // wait returns once every reader has ended.
-func (m *merge) wait() { m.wg.Wait() }
+func (m *merge[O]) wait() { m.wg.Wait() }
 
 // run delivers all lines in the order of time until every reader has ended, one
 // has failed, fn returns an error, or ctx is done.
-func (m *merge) run(ctx context.Context, fn func(line) error) error {
-	var h heads
+func (m *merge[O]) run(ctx context.Context, fn func(Line[O]) error) error {
+	var h heads[O]
 	for _, s := range m.streams {
 		more, err := s.advance(ctx)
 		if err != nil {
@@ -77,7 +77,7 @@ func (m *merge) run(ctx context.Context, fn func(line) error) error {
 }
 
 // advance makes the next line the head and says whether there was one.
-func (s *source) advance(ctx context.Context) (bool, error) {
+func (s *source[O]) advance(ctx context.Context) (bool, error) {
 	select {
 	case l, ok := <-s.lines:
 		if !ok {
@@ -92,16 +92,16 @@ func (s *source) advance(ctx context.Context) (bool, error) {
 
 // heads is a heap of sources by the times of their heads; of two at once, by
 // container.
-type heads []*source
+type heads[O any] []*source[O]
 
-func (h heads) Len() int { return len(h) }
-func (h heads) Less(i, j int) bool {
+func (h heads[O]) Len() int { return len(h) }
+func (h heads[O]) Less(i, j int) bool {
 	a, b := &h[i].head, &h[j].head
-	return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.container, b.container)) < 0
+	return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Container, b.Container)) < 0
 }
-func (h heads) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *heads) Push(x any)   { *h = append(*h, x.(*source)) }
-func (h *heads) Pop() any {
+func (h heads[O]) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *heads[O]) Push(x any)   { *h = append(*h, x.(*source[O])) }
+func (h *heads[O]) Pop() any {
 	old := *h
 	last := old[len(old)-1]
 	*h = old[:len(old)-1]

@@ -1,4 +1,4 @@
-package applogs
+package logread
 
 import (
 	"context"
@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
-	"github.com/berth-cloud/berth/internal/wire"
 )
 
 const (
 	// liveBuffer is how many lines of all followers together wait for a slow
-	// receiver; past it the followers wait.
+	// reader; past it the followers wait.
 	liveBuffer = 64
 	firstRetry = 100 * time.Millisecond
 	maxRetry   = 5 * time.Second
@@ -21,18 +20,17 @@ const (
 	rescanTimeout = 30 * time.Second
 )
 
-// follow subscribes to the engine's events, delivers the backlog, and then
-// every container's new lines. The subscription comes first, so a container
-// that starts while the backlog is read is not missed.
-func (r *reading) follow(ctx context.Context, fn func(wire.LogEntry) error) error {
-	f := &followers{
-		reading: r, lines: make(chan wire.LogEntry, liveBuffer), begun: make(chan struct{}),
+// follow subscribes to the engine's events, delivers the backlog, and then every
+// container's new lines. The subscription comes first, so that a container that
+// starts while the backlog is read is not missed.
+func (r *reading[O]) follow(ctx context.Context, fn func(Line[O]) error) error {
+	f := &followers[O]{
+		reading: r, lines: make(chan Line[O], liveBuffer), begun: make(chan struct{}),
 		known: map[string]bool{}, again: map[string]string{},
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer f.wg.Wait()
 	defer cancel(nil)
-
 	subscribed := make(chan struct{})
 	f.wg.Go(func() {
 		if err := f.watch(ctx, subscribed); err != nil {
@@ -54,8 +52,8 @@ func (r *reading) follow(ctx context.Context, fn func(wire.LogEntry) error) erro
 	}
 	for {
 		select {
-		case e := <-f.lines:
-			if err := fn(e); err != nil {
+		case l := <-f.lines:
+			if err := fn(l); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -65,9 +63,9 @@ func (r *reading) follow(ctx context.Context, fn func(wire.LogEntry) error) erro
 }
 
 // followers are the containers being followed, one goroutine each.
-type followers struct {
-	*reading
-	lines chan wire.LogEntry
+type followers[O any] struct {
+	*reading[O]
+	lines chan Line[O]
 	begun chan struct{} // closed once the backlog is delivered
 	wg    sync.WaitGroup
 
@@ -79,14 +77,14 @@ type followers struct {
 	again map[string]string
 }
 
-// watch begins a follower for each container that starts, until ctx is done.
-// The first subscription must stand; a later break is mended by subscribing
-// again and looking at what there is.
-func (f *followers) watch(ctx context.Context, subscribed chan<- struct{}) error {
+// watch begins a follower for each container that starts, until ctx is done. The
+// first subscription must stand; a later break is mended by subscribing again
+// and looking at what there is.
+func (f *followers[O]) watch(ctx context.Context, subscribed chan<- struct{}) error {
 	delay := firstRetry
 	first := true
 	for {
-		err := f.source.runtime.Events(ctx, f.labels(), func() {
+		err := f.rt.Events(ctx, f.q.Labels, func() {
 			if first {
 				first = false
 				close(subscribed)
@@ -103,9 +101,9 @@ func (f *followers) watch(ctx context.Context, subscribed chan<- struct{}) error
 		case ctx.Err() != nil:
 			return nil
 		case first:
-			return fmt.Errorf("follow the containers of app %s: %w", f.q.App, err)
+			return fmt.Errorf("follow logs: %w", err)
 		}
-		f.source.log.WarnContext(ctx, "the engine's event stream ended; subscribing again", "app", f.q.App, "error", err)
+		f.q.Logger.WarnContext(ctx, "the engine's event stream ended; subscribing again", "error", err)
 		if !pause(ctx, delay) {
 			return nil
 		}
@@ -114,12 +112,12 @@ func (f *followers) watch(ctx context.Context, subscribed chan<- struct{}) error
 }
 
 // rescan begins followers for containers whose start was missed.
-func (f *followers) rescan(ctx context.Context) {
-	ctx2, cancel := context.WithTimeout(ctx, rescanTimeout)
+func (f *followers[O]) rescan(ctx context.Context) {
+	within, cancel := context.WithTimeout(ctx, rescanTimeout)
 	defer cancel()
-	containers, err := f.list(ctx2)
+	containers, err := f.list(within)
 	if err != nil {
-		f.source.log.WarnContext(ctx, "cannot look for new containers", "app", f.q.App, "error", err)
+		f.q.Logger.WarnContext(ctx, "cannot look for new containers", "error", err)
 		return
 	}
 	for _, c := range containers {
@@ -127,9 +125,13 @@ func (f *followers) rescan(ctx context.Context) {
 	}
 }
 
-// begin follows a container, or notes that it has to be followed again once
-// its follower is at the end of the run before.
-func (f *followers) begin(ctx context.Context, id, name string, labels map[string]string) {
+// begin follows a container, or notes that it has to be followed again once its
+// follower is at the end of the run before.
+func (f *followers[O]) begin(ctx context.Context, id, name string, labels map[string]string) {
+	origin, ok := f.q.Origin(name, labels)
+	if !ok {
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.known[name] {
@@ -146,39 +148,38 @@ func (f *followers) begin(ctx context.Context, id, name string, labels map[strin
 		case <-ctx.Done():
 			return
 		}
-		o := originOf(f.q.App, name, labels)
 		for next := id; next != ""; {
-			next = f.run(ctx, next, labels[docker.LabelService], o)
+			next = f.read(ctx, next, name, labels, origin)
 		}
 	})
 }
 
-// run follows a container to the end of its run and returns the id under which
+// read follows a container to the end of its run and returns the id under which
 // it has to be followed once more, or "".
-func (f *followers) run(ctx context.Context, id, service string, o origin) string {
-	send := func(e wire.LogEntry) error {
+func (f *followers[O]) read(ctx context.Context, id, name string, labels map[string]string, origin O) string {
+	send := func(l Line[O]) error {
 		select {
-		case f.lines <- e:
+		case f.lines <- l:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	opts := docker.LogOptions{Since: f.seen.next(o.container, f.q.Since), Follow: true}
-	err := f.source.runtime.Logs(ctx, id, opts, func(l docker.LogLine) error {
-		f.seen.note(o.container, l.Time)
-		return send(o.entry(l))
+	opts := docker.LogOptions{Since: f.seen.next(name, f.q.Since), Follow: true}
+	err := f.rt.Logs(ctx, id, opts, func(l docker.LogLine) error {
+		f.seen.note(name, l.Time)
+		return send(Line[O]{l, origin, name})
 	})
 	switch {
 	case ctx.Err() != nil:
 		return ""
 	case errors.Is(err, docker.ErrNotFound):
 		// Gone before its last lines were read; they were kept.
-		if err := f.readRemoved(ctx, o.container, service, send); err != nil && ctx.Err() == nil {
-			f.source.log.WarnContext(ctx, "cannot read a kept log", "container", o.container, "error", err)
+		if err := f.readRemoved(ctx, name, labels, send); err != nil && ctx.Err() == nil {
+			f.q.Logger.WarnContext(ctx, "cannot read a kept log", "container", name, "error", err)
 		}
 	case err != nil:
-		f.source.log.WarnContext(ctx, "a log stream broke; reading on", "container", o.container, "error", err)
+		f.q.Logger.WarnContext(ctx, "a log stream broke; reading on", "container", name, "error", err)
 		if pause(ctx, maxRetry/10) {
 			return id
 		}
@@ -186,10 +187,10 @@ func (f *followers) run(ctx context.Context, id, service string, o origin) strin
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	next := f.again[o.container]
-	delete(f.again, o.container)
+	next := f.again[name]
+	delete(f.again, name)
 	if next == "" {
-		delete(f.known, o.container)
+		delete(f.known, name)
 	}
 	return next
 }

@@ -1,4 +1,4 @@
-package logstream
+package logread
 
 import (
 	"sync"

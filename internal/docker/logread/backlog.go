@@ -1,4 +1,4 @@
-package logstream
+package logread
 
 import (
 	"bytes"
@@ -6,61 +6,28 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/store"
 )
 
-// reading is one query under way.
-type reading struct {
-	rt   Runtime
-	q    Query
-	seen *seen
-}
-
-func (r *reading) run(ctx context.Context, fn func(line) error) error {
-	if r.q.Follow {
-		return r.follow(ctx, fn)
-	}
-	_, err := r.backlog(ctx, fn)
-	return err
-}
-
-// list is the containers that the query is about.
-func (r *reading) list(ctx context.Context) ([]docker.ContainerState, error) {
-	all := slices.Clone(r.q.Listed)
-	if all == nil || r.q.Follow {
-		var err error
-		if all, err = r.rt.List(ctx, r.q.Labels); err != nil {
-			return nil, fmt.Errorf("list containers: %w", err)
-		}
-	}
-	all = slices.DeleteFunc(all, func(c docker.ContainerState) bool {
-		_, ok := r.q.Origin(c.Name, c.Labels)
-		return !ok
-	})
-	if len(all) > maxContainers {
-		return nil, fmt.Errorf("%d containers: %w", len(all), errTooMany)
-	}
-	return all, nil
-}
-
 // backlog delivers what is there already, in the order of time, and returns the
 // containers it looked at. These are listed before kept logs are read: one that
 // is removed in between is then found kept.
-func (r *reading) backlog(ctx context.Context, fn func(line) error) ([]docker.ContainerState, error) {
+func (r *reading[O]) backlog(ctx context.Context, fn func(Line[O]) error) ([]docker.ContainerState, error) {
 	containers, err := r.list(ctx)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := r.kept(ctx)
-	if err != nil {
-		return nil, err
+	var kept []store.KeptLog
+	if r.q.Kept != nil {
+		if kept, err = r.q.Kept(ctx, containers); err != nil {
+			return nil, err
+		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	m := &merge{}
+	m := &merge[O]{}
 	defer m.wait() // readers end with the context and are waited for, whatever happens
 	defer cancel()
 	live := map[string]time.Time{}
@@ -75,31 +42,55 @@ func (r *reading) backlog(ctx context.Context, fn func(line) error) ([]docker.Co
 			m.add(ctx, r.readKept(k, r.q.Since))
 		}
 	}
-	return containers, m.run(ctx, fn)
+	deliver, flush := r.tail(fn)
+	if err := m.run(ctx, deliver); err != nil {
+		return nil, err
+	}
+	return containers, flush()
 }
 
-func (r *reading) kept(ctx context.Context) ([]store.KeptLog, error) {
-	if r.q.Kept == nil {
-		return nil, nil
+// tail passes lines on, or holds the last ones back until flush when the query
+// asks for no more than some of all.
+func (r *reading[O]) tail(fn func(Line[O]) error) (deliver func(Line[O]) error, flush func() error) {
+	n := r.q.Tail
+	if n <= 0 || !r.q.TailOfAll {
+		return fn, func() error { return nil }
 	}
-	kept, err := r.q.Kept(ctx)
-	return kept, err
+	var ring []Line[O]
+	next := 0
+	deliver = func(l Line[O]) error {
+		if len(ring) < n {
+			ring = append(ring, l)
+			return nil
+		}
+		ring[next] = l
+		next = (next + 1) % n
+		return nil
+	}
+	return deliver, func() error {
+		for i := range ring {
+			if err := fn(ring[(next+i)%len(ring)]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // reader calls fn for each of its lines, in order.
-type reader func(ctx context.Context, fn func(line) error) error
+type reader[O any] func(ctx context.Context, fn func(Line[O]) error) error
 
 // readContainer reads what a container has printed until now.
-func (r *reading) readContainer(c docker.ContainerState) reader {
-	return func(ctx context.Context, fn func(line) error) error {
+func (r *reading[O]) readContainer(c docker.ContainerState) reader[O] {
+	return func(ctx context.Context, fn func(Line[O]) error) error {
 		origin, _ := r.q.Origin(c.Name, c.Labels)
 		opts := docker.LogOptions{Since: r.q.Since, Tail: r.q.Tail}
 		err := r.rt.Logs(ctx, c.ID, opts, func(l docker.LogLine) error {
 			r.seen.note(c.Name, l.Time)
-			return fn(line{l, origin, c.Name})
+			return fn(Line[O]{l, origin, c.Name})
 		})
 		if errors.Is(err, docker.ErrNotFound) {
-			return r.readRemoved(ctx, c.Name, fn)
+			return r.readRemoved(ctx, c.Name, c.Labels, fn)
 		}
 		if err != nil {
 			return fmt.Errorf("read the log of container %s: %w", c.Name, err)
@@ -110,8 +101,11 @@ func (r *reading) readContainer(c docker.ContainerState) reader {
 
 // readRemoved reads what was kept last of a container that has gone, after the
 // last line seen of it.
-func (r *reading) readRemoved(ctx context.Context, container string, fn func(line) error) error {
-	kept, err := r.kept(ctx)
+func (r *reading[O]) readRemoved(ctx context.Context, container string, labels map[string]string, fn func(Line[O]) error) error {
+	if r.q.KeptOf == nil {
+		return nil
+	}
+	kept, err := r.q.KeptOf(ctx, labels)
 	if err != nil {
 		return err
 	}
@@ -125,8 +119,8 @@ func (r *reading) readRemoved(ctx context.Context, container string, fn func(lin
 
 // readKept reads a kept log from a time on. A line that cannot be read is left
 // out.
-func (r *reading) readKept(k store.KeptLog, from time.Time) reader {
-	return func(_ context.Context, fn func(line) error) error {
+func (r *reading[O]) readKept(k store.KeptLog, from time.Time) reader[O] {
+	return func(_ context.Context, fn func(Line[O]) error) error {
 		origin, ok := r.q.KeptOrigin(k)
 		if !ok {
 			return nil
@@ -137,7 +131,7 @@ func (r *reading) readKept(k store.KeptLog, from time.Time) reader {
 			if json.Unmarshal(text, &l) != nil || l.Time.Before(from) {
 				continue
 			}
-			if err := fn(line{l, origin, k.Container}); err != nil {
+			if err := fn(Line[O]{l, origin, k.Container}); err != nil {
 				return err
 			}
 		}
