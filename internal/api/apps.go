@@ -135,8 +135,8 @@ func (s *Server) appStatus(ctx context.Context, name string) (*wire.AppStatus, e
 			return nil, err
 		}
 		out.Services = append(out.Services, svc)
-		out.State = worse(out.State, svc.State)
 	}
+	out.State = stateOfAll(out.Services)
 	if st.newest != nil {
 		a := wireAttempt(*st.newest)
 		out.LastAttempt = &a
@@ -202,6 +202,20 @@ func serves(svc wire.ServiceStatus) bool {
 		}
 	}
 	return false
+}
+
+// stateOfAll is the worst state of services, but not failed while one of them
+// serves. A job serves nobody, however it ended.
+func stateOfAll(services []wire.ServiceStatus) wire.AppState {
+	state, some := wire.StateReady, false
+	for _, svc := range services {
+		state = worse(state, svc.State)
+		some = some || !svc.Completes && (serves(svc) || svc.Active != nil && len(svc.Active.Targets) > 0)
+	}
+	if state == wire.StateFailed && some {
+		return wire.StateDegraded
+	}
+	return state
 }
 
 // worse is the worse of two states.

@@ -33,6 +33,41 @@ func TestTheStateOfAServiceSaysWhetherItServesWhatWasAskedFor(t *testing.T) {
 	}
 }
 
+func TestAnAppOfWhichSomethingServesHasNotFailed(t *testing.T) {
+	const job = "  job:\n    image: a/job:1\n    restart: no\n"
+	for name, c := range map[string]struct {
+		file string
+		fail string
+		want wire.AppState
+	}{
+		"a job failed":                   {web + job, "shop-job", wire.StateDegraded},
+		"a worker failed":                {web + "  worker:\n    image: a/worker:1\n", "shop-worker", wire.StateDegraded},
+		"a job ended well, nothing else": {web + job, "shop-web", wire.StateFailed},
+		"a job alone":                    {"name: shop\nservices:\n" + job, "shop-job", wire.StateFailed},
+		"nothing failed":                 {web + job, "", wire.StateReady},
+	} {
+		d := start(t, nil)
+		if c.fail != "" {
+			d.Paper.Set(c.fail, apitest.Outcome{Fail: true, Reason: "CompletionFailed"})
+		}
+		apply(t, d, c.file)
+		cl := client.New(d.Socket)
+		status, err := cl.App(t.Context(), "shop")
+		if err != nil || status.State != c.want {
+			t.Errorf("%s: %s, want %s, %v", name, status.State, c.want, err)
+		}
+		if list, err := cl.Apps(t.Context()); err != nil || list.Apps[0].State != c.want {
+			t.Errorf("%s, in the list: %+v, %v", name, list, err)
+		}
+		cl.Close()
+		for _, svc := range status.Services {
+			if failed := svc.State == wire.StateFailed; failed != (svc.Name == c.fail) {
+				t.Errorf("%s: %s is %s", name, svc.Name, svc.State)
+			}
+		}
+	}
+}
+
 func TestADeletedAppIsGoneOnceItsServicesAre(t *testing.T) {
 	d := start(t, nil)
 	apply(t, d, stateful)

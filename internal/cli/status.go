@@ -26,7 +26,8 @@ func (a *app) statusCmd() *cobra.Command {
 and why it is not what was asked for, if it is not.
 
 States: ready, deploying, degraded (it serves, but not what was asked for last),
-failed (it does not serve), deleting.`,
+failed (it does not serve), deleting. An app of which one service serves and another
+has failed is degraded.`,
 		Example: `  berth status
   berth status shop
   berth status shop -f       # follow the deploy that is going on`,
