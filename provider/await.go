@@ -19,9 +19,20 @@ const firstStepRetry = 100 * time.Millisecond
 // reads the status. An instance that a Stepper does not know is ErrNotFound at once.
 //
 // What ends a change comes after the verdict on it: the old release is taken
-// away, or after a failure brought back. Await goes on with the steps of it that
-// are due within a second, for a few seconds, or until the instance is Available
-// again; so a caller that steps no further leaves the instance as it should be.
+// away, or after a failure brought back. Await of a Stepper goes on stepping for that,
+// so that a caller who steps no further leaves the instance as it should be: until a
+// step fails, nothing is due, or the next step is due in a second or more while
+// the instance is Ready or Available; for at most 3 s after a success and 30 s
+// after a failure. A provider that has something to do every moment, such as a
+// probe, takes up all of that time. The error is that of the verdict, the status
+// the one after these steps.
+//
+// The verdict is on the release that was asked for last, and it stays. After a
+// Deploy that failed every Await returns ErrNotReady with StateFailed and
+// ReasonRolloutFailed, also when the release before it serves, which Available
+// tells; Restart, Scale, Stop, Start and the same Deploy again change nothing in
+// that. It is over with a Deploy of another release, or with a Rollback to the one that
+// serves, InstanceStatus.ReleaseID.
 func Await(ctx context.Context, p Provider, instanceID id.ID, policy ReadinessPolicy) (*InstanceStatus, error) {
 	stepper, ok := p.(Stepper)
 	if !ok {

@@ -54,11 +54,17 @@ const (
 // nothing, and so does a pointer to a zero value; the JSON form tells empty from
 // absent.
 //
+// Image is the exception: it is required, also where only a variable changes, and
+// the image that the service has is a good value.
+//
 // What is not here is the shape of the group, fixed when it was provisioned: which
 // services there are, their roles and what they depend on.
 type ServiceDeploySpec struct {
-	Name        string            `json:"name" validate:"required"`
-	Image       string            `json:"image" validate:"required"`
+	Name string `json:"name" validate:"required"`
+
+	// Image is never kept: say it again where it stays the same.
+	Image string `json:"image" validate:"required"`
+
 	Env         map[string]string `json:"env,omitempty"`
 	HealthCheck *HealthCheckSpec  `json:"health_check,omitempty"`
 

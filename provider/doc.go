@@ -22,6 +22,19 @@
 //	...
 //	status, err := provider.Await(ctx, p, req.InstanceID, provider.ReadinessPolicy{})
 //
+// # What is easily overlooked
+//
+// After a Deploy that failed the instance is StateFailed, and Await returns that
+// failure at every call, while the release before it serves and Available is true.
+// A Deploy of another release ends that, or Rollback to InstanceStatus.ReleaseID.
+//
+// Endpoints are sorted by service, so the first may be a sidecar's:
+//
+//	i := slices.IndexFunc(status.Endpoints, func(e provider.Endpoint) bool { return e.ServiceName == "web" })
+//
+// A ServiceDeploySpec keeps what it does not name, but for Image, which every one has
+// to name.
+//
 // # The rules
 //
 // Every driver keeps these. Behind each stand the cases of the conformance suite

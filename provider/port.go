@@ -75,7 +75,8 @@ func (p PortSpec) HostAddress() string {
 
 // Endpoint is one way in to an instance.
 type Endpoint struct {
-	// ServiceName is the service that answers.
+	// ServiceName is the service that answers: the main one or a sidecar. Look
+	// for the name, not for a place in the list, which is sorted by it.
 	ServiceName string `json:"service_name,omitempty"`
 
 	URL      string `json:"url"`

@@ -63,7 +63,9 @@ type InstanceStatus struct {
 	// Message is for people.
 	Message string `json:"message,omitempty"`
 
-	// Endpoints are all ways in, sorted by service, port and replica.
+	// Endpoints are all ways in, sorted by service, port and replica. In a group
+	// the first may be a sidecar's: the main service's are those whose ServiceName
+	// is its name.
 	Endpoints []Endpoint `json:"endpoints"`
 
 	// Services are by the name of the service. They are of the release that
