@@ -33,7 +33,11 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(status.Endpoints[0].URL)
+	for _, e := range status.Endpoints { // of a group: those of sidecars too
+		if e.ServiceName == "web" {
+			fmt.Println(e.URL)
+		}
+	}
 	if err := p.Deprovision(ctx, instance); err != nil {
 		log.Fatal(err)
 	}
