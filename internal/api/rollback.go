@@ -46,7 +46,11 @@ func (s *Server) rollback(ctx context.Context, app string, req wire.RollbackRequ
 	if err != nil {
 		return wire.ChangeResult{}, err
 	}
-	return s.carryOut(ctx, s.planRollback(st, current, to), consent{
+	p := s.planRollback(st, current, to)
+	if err := s.secretsBack(ctx, &p, current, to); err != nil {
+		return wire.ChangeResult{}, err
+	}
+	return s.carryOut(ctx, p, consent{
 		dryRun: req.DryRun, base: req.Base, interrupt: req.AllowInterrupt,
 	})
 }

@@ -233,9 +233,15 @@ func (s *Server) secretVersions(ctx context.Context, st *appState) (map[string]i
 	if s.deps.Secrets == nil || !slices.ContainsFunc(slices.Collect(maps.Values(st.services)), asks) {
 		return nil, nil
 	}
+	return s.newestSecrets(ctx, st.name)
+}
+
+// newestSecrets are the newest versions of all secrets, by key. The app is named in
+// the error.
+func (s *Server) newestSecrets(ctx context.Context, app string) (map[string]int64, error) {
 	kept, err := s.deps.Secrets.List(ctx, Tenant)
 	if err != nil {
-		return nil, fmt.Errorf("list the secrets of app %s: %w", st.name, err)
+		return nil, fmt.Errorf("list the secrets of app %s: %w", app, err)
 	}
 	out := make(map[string]int64, len(kept))
 	for _, m := range kept {
