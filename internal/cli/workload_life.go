@@ -225,7 +225,7 @@ func awaitWorkload(ctx context.Context, c *client.Client, name string, is func(w
 		case err == nil && w.Trouble != nil:
 			return w, &failure{code: exitFailed, what: w.Trouble.Verb + " failed: " + w.Trouble.Message, hint: fmt.Sprintf("`berth workload status %s` says more.", name)}
 		case err == nil && w.State == "failed":
-			return w, &failure{code: exitFailed, what: fmt.Sprintf("workload %s failed: %s %s", name, w.Reason, w.Message), hint: fmt.Sprintf("`berth workload status %s` says more.", name)}
+			return w, &failure{code: exitFailed, what: fmt.Sprintf("workload %s failed: %s: %s", name, w.Reason, w.Message), hint: fmt.Sprintf("`berth workload status %s` says more.", name)}
 		case err != nil && !errors.Is(err, client.ErrUnreachable):
 			return w, err
 		}

@@ -117,7 +117,7 @@ func (a *app) printWorkload(w wire.WorkloadStatus) error {
 	if w.Release != "" {
 		a.printf("  release %s serves\n", w.Release)
 	}
-	a.printNewestRollout(w.Rollout)
+	a.printNewestRollout(w.Rollout, w.Message)
 	if w.Trouble != nil {
 		a.printf("  %s %s failed %s ago: %s\n", a.out.red("trouble:"), w.Trouble.Verb, ago(a.env.Now().Sub(w.Trouble.At)), printable(w.Trouble.Message))
 	}
@@ -127,7 +127,7 @@ func (a *app) printWorkload(w wire.WorkloadStatus) error {
 	}
 	a.printf("%s", table(rows))
 	for _, s := range w.Services {
-		a.printTroubles(s)
+		a.printTroubles(s, w)
 	}
 	return nil
 }
@@ -152,9 +152,10 @@ func (a *app) serviceRows(s wire.WorkloadService) [][]cell {
 	return rows
 }
 
-// printTroubles says why replicas are not ready.
-func (a *app) printTroubles(s wire.WorkloadService) {
-	said := map[string]bool{}
+// printTroubles says why replicas are not ready, as far as that was not said of the
+// workload.
+func (a *app) printTroubles(s wire.WorkloadService, w wire.WorkloadStatus) {
+	said := map[string]bool{w.Message: true}
 	for _, r := range s.Replicas {
 		if r.Message != "" && !r.Ready && !said[r.Message] {
 			said[r.Message] = true
@@ -166,7 +167,8 @@ func (a *app) printTroubles(s wire.WorkloadService) {
 	}
 }
 
-func (a *app) printNewestRollout(r *wire.WorkloadRollout) {
+// printNewestRollout leaves out a failure that was said already.
+func (a *app) printNewestRollout(r *wire.WorkloadRollout, said string) {
 	switch {
 	case r == nil:
 		return
@@ -175,7 +177,7 @@ func (a *app) printNewestRollout(r *wire.WorkloadRollout) {
 	case r.State != "succeeded":
 		a.printf("  rollout %d of %s: %s\n", r.Number, r.Release, a.out.red(strings.ReplaceAll(r.State, "_", " ")))
 	}
-	if r.Failure != nil {
+	if r.Failure != nil && r.Failure.Message != said {
 		a.printf("%s\n", indent("    ", printable(r.Failure.Message)))
 	}
 	if r.LastError != "" && !r.Ended() {

@@ -30,7 +30,7 @@ func (w With) rollout() rollout.With { return rollout.With{Initiator: w.Initiato
 // finds that there is nothing to do.
 func (s *Service) Apply(ctx context.Context, file *workfile.Workload, with With) (wire.WorkloadChange, error) {
 	out, err := s.apply(ctx, file, with)
-	return out, inFile(file, err)
+	return out, inFile(file, s.saidOf(ctx, file.Request.Name, err))
 }
 
 func (s *Service) apply(ctx context.Context, file *workfile.Workload, with With) (wire.WorkloadChange, error) {
@@ -60,7 +60,7 @@ func (s *Service) sameProvider(r row, name string) error {
 	}
 	key, _, err := s.cfg.Registry.Resolve(name)
 	if err != nil || key == r.Provider {
-		return err
+		return noProvider(err)
 	}
 	return &ShapeError{Name: r.Name, Differs: []string{fmt.Sprintf("provider: it is with %s", r.Provider)}}
 }
@@ -69,7 +69,7 @@ func (s *Service) sameProvider(r row, name string) error {
 func (s *Service) create(ctx context.Context, file *workfile.Workload, req provider.ProvisionRequest, with With) (wire.WorkloadChange, error) {
 	key, _, err := s.resolve(file.Provider)
 	if err != nil {
-		return wire.WorkloadChange{}, err
+		return wire.WorkloadChange{}, noProvider(err)
 	}
 	// The first release needs no strategy; that the next one would be refused for
 	// it is said now.
@@ -118,7 +118,7 @@ func (s *Service) provision(ctx context.Context, r row, req provider.ProvisionRe
 		}
 		return out, err
 	}
-	out.Rollout = wireRollout(ro, nil)
+	out.Rollout = s.wireRollout(ctx, r, ro, nil)
 	return out, nil
 }
 
@@ -201,6 +201,9 @@ type history struct {
 	// untouched means that the provider never took anything in.
 	untouched bool
 }
+
+// labels are what people call what its records name.
+func (h history) labels(r row) labels { return labelsOf(r, h.last, h.open, h.newest) }
 
 func (s *Service) history(ctx context.Context, r row) (history, error) {
 	list, _, err := s.rollouts.Rollouts(ctx, r.ID, rollout.Page{Limit: rollout.MaxPage})

@@ -84,7 +84,7 @@ func (s *Service) note(r row, verb string, err error) {
 		return // it goes on with the next process
 	}
 	s.log.Warn("a request failed after it was answered", "workload", r.Name, "id", r.ID.String(), "verb", verb, "error", err.Error())
-	s.troubles.put(r.ID, wire.WorkloadTrouble{Verb: verb, At: s.now(), Message: err.Error()})
+	s.troubles.put(r.ID, wire.WorkloadTrouble{Verb: verb, At: s.now(), Message: labelsOf(r).plain(err.Error())})
 }
 
 // roll makes a call that begins a rollout and returns soon after that is recorded. An

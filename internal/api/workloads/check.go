@@ -1,10 +1,12 @@
 package workloads
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/berth-cloud/berth/id"
@@ -109,6 +111,9 @@ func (e *RefusedError) problem() *wire.Problem {
 		place := e.file.Place(e.path(f))
 		p.Errors = append(p.Errors, wire.ProblemError{File: place.File, Line: place.Line, Column: place.Column, Location: place.Path, Message: f.Why})
 	}
+	slices.SortStableFunc(p.Errors, func(a, b wire.ProblemError) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
 	return p
 }
 

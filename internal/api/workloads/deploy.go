@@ -3,6 +3,7 @@ package workloads
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -64,7 +65,7 @@ func (s *Service) deploy(ctx context.Context, r row, have history, wanted []prov
 	if err != nil {
 		return out, err
 	}
-	out.Rollout = wireRollout(ro, have.base)
+	out.Rollout = s.wireRollout(ctx, r, ro, have.base)
 	return out, nil
 }
 
@@ -84,7 +85,7 @@ func (s *Service) underWay(ctx context.Context, r row, have history, wanted []pr
 		return out, busy
 	}
 	out.Action = wire.WorkloadUnderWay
-	out.Rollout = wireRollout(have.open, have.base)
+	out.Rollout = s.wireRollout(ctx, r, have.open, have.base)
 	return out, nil
 }
 
@@ -111,10 +112,15 @@ func (s *Service) DeployImages(ctx context.Context, name string, images map[stri
 	if err != nil {
 		return wire.WorkloadChange{}, err
 	}
+	out, err := s.deployImages(ctx, r, have, images, strategy, with)
+	return out, s.said(ctx, r, err)
+}
+
+func (s *Service) deployImages(ctx context.Context, r row, have history, images map[string]string, strategy string, with With) (wire.WorkloadChange, error) {
 	var wanted []provider.ServiceDeploySpec
 	for _, service := range slices.Sorted(maps.Keys(images)) {
 		if _, ok := r.Shape.Services[service]; !ok {
-			return wire.WorkloadChange{}, fmt.Errorf("%w: workload %s has no service %q", provider.ErrNotFound, r.Name, clip(service))
+			return wire.WorkloadChange{}, noService(r, service)
 		}
 		wanted = append(wanted, provider.ServiceDeploySpec{Name: service, Image: images[service]})
 	}
@@ -128,10 +134,10 @@ func (s *Service) changeable(ctx context.Context, name string) (row, history, er
 		return r, history{}, err
 	}
 	if r.Removing {
-		return r, history{}, removing(r)
+		return r, history{}, s.said(ctx, r, removing(r))
 	}
 	have, err := s.history(ctx, r)
-	return r, have, err
+	return r, have, s.said(ctx, r, err)
 }
 
 // Rollback begins the return to an earlier release: "v3", "3", an id, or ""
@@ -141,6 +147,11 @@ func (s *Service) Rollback(ctx context.Context, name, release string, with With)
 	if err != nil {
 		return wire.WorkloadChange{}, err
 	}
+	out, err := s.rollback(ctx, r, have, release, with)
+	return out, s.said(ctx, r, err)
+}
+
+func (s *Service) rollback(ctx context.Context, r row, have history, release string, with With) (wire.WorkloadChange, error) {
 	out := wire.WorkloadChange{Name: r.Name, ID: r.ID.String(), Provider: r.Provider, Action: wire.WorkloadRollback}
 	to, err := s.findRelease(ctx, r, have, release)
 	if err != nil {
@@ -156,7 +167,7 @@ func (s *Service) Rollback(ctx context.Context, name, release string, with With)
 		return out, nil
 	}
 	if have.open != nil && have.open.Kind == rollout.KindRollback && have.open.Release == to.ID && !have.open.CancelWanted {
-		out.Action, out.Rollout = wire.WorkloadUnderWay, wireRollout(have.open, have.base)
+		out.Action, out.Rollout = wire.WorkloadUnderWay, s.wireRollout(ctx, r, have.open, have.base)
 		return out, nil
 	}
 	ro, err := s.roll(ctx, r, idOf(have.newest), func(ctx context.Context) (*rollout.Result, error) {
@@ -165,7 +176,7 @@ func (s *Service) Rollback(ctx context.Context, name, release string, with With)
 	if err != nil {
 		return out, err
 	}
-	out.Rollout = wireRollout(ro, have.base)
+	out.Rollout = s.wireRollout(ctx, r, ro, have.base)
 	return out, nil
 }
 
@@ -175,7 +186,11 @@ func (s *Service) findRelease(ctx context.Context, r row, have history, name str
 		return s.servedBefore(ctx, r, have)
 	}
 	if release, err := id.Parse(name); err == nil {
-		return s.rollouts.Release(ctx, r.ID, release)
+		rel, err := s.rollouts.Release(ctx, r.ID, release)
+		if errors.Is(err, provider.ErrNotFound) {
+			err = noRelease(r, fmt.Sprintf("workload %s has no release %s", r.Name, release))
+		}
+		return rel, err
 	}
 	version, err := strconv.ParseInt(strings.TrimPrefix(name, "v"), 10, 64)
 	if err != nil || version < 1 {
@@ -190,7 +205,7 @@ func (s *Service) findRelease(ctx context.Context, r row, have history, name str
 			return &releases[i], nil
 		}
 	}
-	return nil, fmt.Errorf("%w: workload %s has no release v%d", provider.ErrNotFound, r.Name, version)
+	return nil, noRelease(r, fmt.Sprintf("workload %s has no release v%d", r.Name, version))
 }
 
 // servedBefore is the release of the last rollout that succeeded with another
@@ -208,7 +223,7 @@ func (s *Service) servedBefore(ctx context.Context, r row, have history) (*rollo
 			return rel, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: nothing of workload %s served before the present release", provider.ErrNotFound, r.Name)
+	return nil, noRelease(r, fmt.Sprintf("nothing of workload %s served before the present release", r.Name))
 }
 
 // allReleases are the releases that are kept, newest first.

@@ -49,11 +49,6 @@ func (r row) key() reconcile.Key {
 // prefix begins the keys of the rows in the store.
 func (s *Service) prefix() string { return "workloads/" + s.cfg.Tenant + "/" }
 
-// noSuch is the error for a name without a workload.
-func noSuch(name string) error {
-	return fmt.Errorf("%w: there is no workload %q", provider.ErrNotFound, clip(name))
-}
-
 // row reads the row of a name. There being none is provider.ErrNotFound.
 func (s *Service) row(ctx context.Context, name string) (row, error) {
 	if strings.Contains(name, "/") || provider.CheckKey(s.prefix()+name) != nil {

@@ -51,7 +51,8 @@ func (s *Service) Status(ctx context.Context, name string) (wire.WorkloadStatus,
 	if err != nil {
 		return wire.WorkloadStatus{}, err
 	}
-	return s.status(ctx, r)
+	out, err := s.status(ctx, r)
+	return out, s.said(ctx, r, err)
 }
 
 func (s *Service) status(ctx context.Context, r row) (wire.WorkloadStatus, error) {
@@ -64,7 +65,7 @@ func (s *Service) status(ctx context.Context, r row) (wire.WorkloadStatus, error
 		return out, err
 	}
 	if have.newest != nil {
-		out.Rollout = wireRollout(have.newest, have.base)
+		out.Rollout = s.wireRollout(ctx, r, have.newest, have.base)
 	}
 	if have.current != nil {
 		out.Release = version(have.current.Version)
@@ -76,6 +77,7 @@ func (s *Service) status(ctx context.Context, r row) (wire.WorkloadStatus, error
 		}
 	}
 	seen, err := s.look(ctx, r)
+	text := s.words(ctx, r, have)
 	switch {
 	case errors.Is(err, provider.ErrNotFound) && (have.open != nil || have.newest == nil):
 		out.State = string(provider.StateProvisioning)
@@ -86,14 +88,14 @@ func (s *Service) status(ctx context.Context, r row) (wire.WorkloadStatus, error
 		if ctx.Err() != nil {
 			return out, ctx.Err()
 		}
-		out.State, out.Reason, out.Message = stateUnknown, string(provider.ReasonUnavailable), err.Error()
+		out.State, out.Reason, out.Message = stateUnknown, string(provider.ReasonUnavailable), have.labels(r).plain(err.Error())
 	default:
-		observed(&out, seen)
+		observed(&out, seen, text)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Shape.Services)) {
 		svc := wire.WorkloadService{Service: name, Role: string(r.Shape.Services[name].Role), Image: images[name], Replicas: []wire.WorkloadReplica{}, State: out.State}
 		if seen != nil {
-			observedService(&svc, seen.Services[name])
+			observedService(&svc, seen.Services[name], text)
 		}
 		out.Services = append(out.Services, svc)
 		if svc.Role == string(provider.RoleMain) {
@@ -117,6 +119,23 @@ func ready(replicas []wire.WorkloadReplica) int {
 		}
 	}
 	return n
+}
+
+// words puts messages of a provider into words, by their reasons. Many replicas have
+// the same to say.
+func (s *Service) words(ctx context.Context, r row, have history) func(provider.Reason, string) string {
+	names, known := have.labels(r), map[string]string{}
+	return func(reason provider.Reason, message string) string {
+		if text, ok := known[message]; ok {
+			return text
+		}
+		text := names.plain(message)
+		if reason == provider.ReasonSecretMissing && have.newest != nil {
+			text = s.secretText(ctx, r, text, have.newest.Release)
+		}
+		known[message] = text
+		return text
+	}
 }
 
 // look asks the provider how a workload is.

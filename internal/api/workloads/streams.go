@@ -2,7 +2,6 @@ package workloads
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/berth-cloud/berth/provider"
@@ -18,11 +17,11 @@ func (s *Service) Logs(ctx context.Context, name string, opts provider.LogOption
 	}
 	ctx, t, _, err := s.target(ctx, r)
 	if err != nil {
-		return err
+		return s.said(ctx, r, err)
 	}
 	stream, err := t.Logs(ctx, r.ID, opts)
 	if err != nil {
-		return fmt.Errorf("logs of workload %s: %w", r.Name, err)
+		return s.said(ctx, r, err)
 	}
 	defer func() { _ = stream.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = stream.Close() })
@@ -50,7 +49,7 @@ func (s *Service) Exec(ctx context.Context, name string, req provider.ExecReques
 	}
 	ctx, t, _, err := s.target(ctx, r)
 	if err != nil {
-		return 0, err
+		return 0, s.said(ctx, r, err)
 	}
 	if req.Stdout == nil {
 		req.Stdout = io.Discard
@@ -60,7 +59,7 @@ func (s *Service) Exec(ctx context.Context, name string, req provider.ExecReques
 	}
 	res, err := t.Exec(ctx, r.ID, req)
 	if err != nil {
-		return 0, fmt.Errorf("exec in workload %s: %w", r.Name, err)
+		return 0, s.said(ctx, r, err)
 	}
 	return res.ExitCode, nil
 }
@@ -77,7 +76,7 @@ func (s *Service) reachable(ctx context.Context, name, service string) (row, err
 		return r, err
 	}
 	if _, ok := r.Shape.Services[service]; service != "" && !ok {
-		return r, fmt.Errorf("%w: workload %s has no service %q", provider.ErrNotFound, r.Name, clip(service))
+		return r, noService(r, service)
 	}
 	return r, nil
 }

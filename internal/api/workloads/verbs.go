@@ -96,10 +96,10 @@ func (s *Service) verb(ctx context.Context, name, verb string, do func(ctx conte
 		return wire.WorkloadAccepted{}, err
 	}
 	if r.Removing {
-		return wire.WorkloadAccepted{}, removing(r)
+		return wire.WorkloadAccepted{}, s.said(ctx, r, removing(r))
 	}
 	done, err := s.ask(ctx, r, verb, func(ctx context.Context) error { return do(ctx, r) })
-	return wire.WorkloadAccepted{Name: r.Name, ID: r.ID.String(), Verb: verb, Done: done}, err
+	return wire.WorkloadAccepted{Name: r.Name, ID: r.ID.String(), Verb: verb, Done: done}, s.said(ctx, r, err)
 }
 
 // Delete marks a workload as one that is to go. The engine removes it, and its
@@ -125,14 +125,14 @@ func (s *Service) Cancel(ctx context.Context, name string) (wire.WorkloadRollout
 		return wire.WorkloadRollout{}, err
 	}
 	if have.open == nil {
-		return wire.WorkloadRollout{}, fmt.Errorf("%w: no rollout of workload %s is under way", provider.ErrConflict, r.Name)
+		return wire.WorkloadRollout{}, s.said(ctx, r, fmt.Errorf("%w: no rollout of workload %s is under way", provider.ErrConflict, r.Name))
 	}
 	ro, err := s.rollouts.Cancel(ctx, r.ID, have.open.ID)
 	if err != nil {
-		return wire.WorkloadRollout{}, err
+		return wire.WorkloadRollout{}, s.said(ctx, r, err)
 	}
 	s.wake(r)
-	return *wireRollout(ro, have.base), nil
+	return *s.wireRollout(ctx, r, ro, have.base), nil
 }
 
 // Releases lists the releases of a workload, newest first, from a cursor on.
@@ -185,7 +185,7 @@ func (s *Service) Rollouts(ctx context.Context, name, cursor string, limit int) 
 				base = &releases[j]
 			}
 		}
-		out.Rollouts = append(out.Rollouts, *wireRollout(&list[i], base))
+		out.Rollouts = append(out.Rollouts, *s.wireRollout(ctx, r, &list[i], base))
 	}
 	out.Next = next
 	return out, nil
