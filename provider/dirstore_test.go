@@ -31,6 +31,10 @@ func TestDirStore(t *testing.T) {
 	statestoretest.Run(t, func(t *testing.T) provider.StateStore { return openDirStore(t, t.TempDir()) })
 }
 
+func TestMemoryStore(t *testing.T) {
+	statestoretest.Run(t, func(*testing.T) provider.StateStore { return provider.NewMemoryStore() })
+}
+
 func TestDirStoreSurvivesReopening(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "state")
 	first := openDirStore(t, dir)

@@ -97,9 +97,10 @@
 //  19. One rollout at a time: a Deploy of another release meanwhile is ErrBusy.
 //     [Deploy/Busy]
 //  20. Rollback restores everything of a release, only of one of this instance,
-//     and only of one that once served; with a nil id it is the one before. The
-//     first release is ProvisionRequest.InitialRelease.
-//     [Deploy/Rollback, Deploy/RollbackToInitial, Deploy/RollbackUnknown]
+//     and only of one that once served; with a nil id it is the one before that
+//     which was asked for last. The first release is ProvisionRequest.InitialRelease.
+//     [Deploy/Rollback, Deploy/RollbackToInitial, Deploy/RollbackAfterFailure,
+//     Deploy/RollbackUnknown]
 //  21. Without a record Deploy and Rollback are ErrNoRecord, while Status, Stop,
 //     Start, Logs, Exec and Deprovision work. [Deploy/NoRecord]
 //

@@ -57,8 +57,9 @@ type Provider interface {
 	Deploy(ctx context.Context, req DeployRequest) (*DeployResult, error)
 
 	// Rollback makes an earlier release of this instance the wanted one, all of
-	// it. A nil releaseID means the last one that served before the present. A
-	// release that this instance never had is ErrNotFound.
+	// it. A nil releaseID means the last one that served before the one that was
+	// asked for last: after a Deploy that failed, the one that serves. A release
+	// that this instance never had is ErrNotFound, one that never served ErrConflict.
 	Rollback(ctx context.Context, instanceID id.ID, releaseID id.ID) error
 
 	// Scale changes the size of the main service. A zero field means unchanged;

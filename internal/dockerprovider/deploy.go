@@ -208,8 +208,11 @@ func (d *Driver) Rollback(ctx context.Context, workload, releaseID id.ID) error 
 		}
 	}
 	to := w.LastServed(releaseID)
-	if to == nil {
-		return fmt.Errorf("instance %s has no release %s that served: %w", workload, releaseID, provider.ErrNotFound)
+	switch {
+	case to == nil && w.Has(releaseID):
+		return fmt.Errorf("release %s of instance %s never served: %w", releaseID, workload, provider.ErrConflict)
+	case to == nil:
+		return fmt.Errorf("instance %s has no release %s: %w", workload, releaseID, provider.ErrNotFound)
 	}
 	if to.Number == w.Target && !w.RolloutFailed() {
 		return d.begin(ctx, w)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
-	"github.com/berth-cloud/berth/internal/dockerprovider/memory"
 	"github.com/berth-cloud/berth/internal/reconcile/application"
 	"github.com/berth-cloud/berth/provider"
 	"github.com/berth-cloud/berth/secrets"
@@ -72,7 +71,7 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	if o.State == nil {
-		o.State = memory.New()
+		o.State = provider.NewMemoryStore()
 	}
 	if o.PublicHost == "" {
 		o.PublicHost = loopback

@@ -14,7 +14,6 @@ import (
 	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/docker/dockertest"
-	"github.com/berth-cloud/berth/internal/dockerprovider/memory"
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/provider"
 	"github.com/berth-cloud/berth/secrets"
@@ -27,7 +26,7 @@ type rig struct {
 	testing.TB
 	clock  *dockertest.Clock
 	engine *dockertest.Engine
-	state  *memory.Store
+	state  *provider.MemoryStore
 	vault  *secrets.Memory
 	d      *Driver
 }
@@ -36,7 +35,7 @@ const tenant = "ten-1"
 
 func newRig(t testing.TB) *rig {
 	clock := dockertest.NewClock(rigStart)
-	r := &rig{TB: t, clock: clock, engine: dockertest.New(clock), state: memory.New(), vault: secrets.NewMemory()}
+	r := &rig{TB: t, clock: clock, engine: dockertest.New(clock), state: provider.NewMemoryStore(), vault: secrets.NewMemory()}
 	all := images()
 	for _, name := range slices.Sorted(maps.Keys(all)) { // ids follow the order
 		r.engine.AddImage(name, docker.Image{}, all[name])
@@ -50,7 +49,7 @@ func newRig(t testing.TB) *rig {
 func (r *rig) restart(keepRecords bool) {
 	r.Helper()
 	if !keepRecords {
-		r.state = memory.New()
+		r.state = provider.NewMemoryStore()
 	}
 	d, err := New(r.engine, Options{
 		State: r.state, Vault: r.vault, Now: r.clock.Now, Prober: simProber{r.engine}, SpawnPull: func(f func()) { f() },

@@ -20,7 +20,6 @@ import (
 	engineapi "github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/docker/dockertest/testimage"
 	"github.com/berth-cloud/berth/internal/docker/engine"
-	"github.com/berth-cloud/berth/internal/dockerprovider/memory"
 	"github.com/berth-cloud/berth/provider"
 	"github.com/berth-cloud/berth/provider/docker"
 	"github.com/berth-cloud/berth/provider/providertest"
@@ -56,7 +55,7 @@ type bench struct {
 	t     testing.TB
 	owner string
 	pool  netip.Prefix
-	state *memory.Store
+	state *provider.MemoryStore
 	vault secrets.Vault
 	log   *safeBuffer
 }
@@ -65,7 +64,7 @@ func (l *lab) bench(t testing.TB) *bench {
 	n := l.pools.Add(1)
 	return &bench{
 		lab: l, t: t, owner: fmt.Sprintf("%s-%d", l.owner, n), pool: netip.MustParsePrefix("10.231.0.0/16"),
-		state: memory.New(), vault: secrets.NewMemory(), log: &safeBuffer{},
+		state: provider.NewMemoryStore(), vault: secrets.NewMemory(), log: &safeBuffer{},
 	}
 }
 
@@ -91,7 +90,7 @@ func (b *bench) fixture() providertest.Fixture {
 		Images: providertest.Images{V1: b.repo + ":1", V2: b.repo + ":2", Unknown: "127.0.0.1:9/berth/unknown:1"},
 		Restart: func(keep bool) provider.Provider {
 			if !keep {
-				b.state = memory.New()
+				b.state = provider.NewMemoryStore()
 			}
 			return b.provider()
 		},

@@ -225,8 +225,12 @@ func (p *Provider) rollback(ctx context.Context, instance, release id.ID) error 
 	return p.save(ctx, rec)
 }
 
-// before is the release that served last before the present one.
+// before is the release that served last before the wanted one: as long as that
+// does not serve itself, the one that does.
 func (r *record) before() (id.ID, error) {
+	if !r.Serving.IsNil() && r.Serving != r.Target {
+		return r.Serving, nil
+	}
 	for _, release := range slices.Backward(r.Served) {
 		if release != r.Serving {
 			return release, nil

@@ -93,7 +93,7 @@ func New(opts Options) *Provider {
 		p.cluster, p.owns = NewCluster(nil), true
 	}
 	if p.store == nil {
-		p.store = NewStore()
+		p.store = provider.NewMemoryStore()
 	}
 	if p.vault == nil {
 		p.vault = secrets.NewMemory()

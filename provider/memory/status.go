@@ -133,6 +133,8 @@ func (r *record) summarize(st *provider.InstanceStatus, ready bool) {
 	switch {
 	case r.Removing:
 		st.State, st.Reason = provider.StateDestroying, ""
+	case r.Stopped && !r.Serving.IsNil():
+		st.Reason, st.Message = provider.ReasonStopped, ""
 	case r.Failure != nil:
 		st.State, st.Reason, st.Message = provider.StateFailed, r.Failure.Reason, r.Failure.Message
 		if !r.Serving.IsNil() {

@@ -7,11 +7,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/berth-cloud/berth/provider"
 	"github.com/berth-cloud/berth/provider/memory"
 	"github.com/berth-cloud/berth/provider/memory/memorytest"
 	"github.com/berth-cloud/berth/provider/providertest"
-	"github.com/berth-cloud/berth/provider/statestoretest"
 )
 
 // TestMain gives the models their steps unless a flag says otherwise.
@@ -42,8 +40,4 @@ func conforms(t *testing.T, mode memory.Mode) {
 
 func TestCapabilitiesOfMemoryAreThoseWritten(t *testing.T) {
 	providertest.Capabilities(t, memory.New(memory.Options{}), "testdata/memory.golden")
-}
-
-func TestMemoryStoreKeepsRecords(t *testing.T) {
-	statestoretest.Run(t, func(*testing.T) provider.StateStore { return memory.NewStore() })
 }

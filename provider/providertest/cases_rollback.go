@@ -104,9 +104,14 @@ func rollbackAfterFailure(e *env) {
 		e.Errorf("after a rollback of a release that failed the instance is %s", describe(st))
 	}
 	e.same(req.InstanceID, "web", before, "after a rollback to what served all the time")
-	if err := e.Provider.Rollback(e.ctx, req.InstanceID, bad); err == nil {
-		e.Errorf("a rollback to a release that never served was accepted")
+	e.want(e.Provider.Rollback(e.ctx, req.InstanceID, bad), provider.ErrConflict, "Rollback to a release that never served")
+	e.failNext(req, e.change("web", e.Images.V2, withArgs("exit:8")))
+	e.must(e.Provider.Rollback(e.ctx, req.InstanceID, id.Nil), "Rollback to the release before the one that failed")
+	st = e.ready(req.InstanceID)
+	if st.Reason != "" || st.TargetReleaseID != req.InitialRelease() {
+		e.Errorf("after a rollback, without an id, of a release that failed the instance is %s", describe(st))
 	}
+	e.same(req.InstanceID, "web", before, "after a rollback, without an id, to what served all the time")
 }
 
 func rollbackNoGap(e *env) {

@@ -15,6 +15,7 @@ var startStopCases = []Case{
 	{Name: "StartStop/RestartOfAStopped", Needs: needProvision, run: restartStopped},
 	{Name: "StartStop/RestartNoGap", Needs: needDeploy, run: restartNoGap},
 	{Name: "StartStop/Status", Needs: needProvision, run: stopStatus},
+	{Name: "StartStop/StopAfterFailure", Needs: needDeploy, run: stopAfterFailure},
 	{Name: "StartStop/Grace", Needs: append(needVolumes[:2:2], provider.CapDeploy), run: stopGrace},
 	{Name: "StartStop/Order", Needs: needProvision, run: startOrder},
 }
@@ -59,6 +60,25 @@ func statefulIdentity(e *env) {
 	if e.has(provider.CapDeploy) {
 		e.deployed(req.InstanceID, e.change("web", e.Images.V2))
 		check("after a deploy")
+	}
+}
+
+// stopAfterFailure: what a rollout came to does not hide that nothing runs, and is
+// said again once something does.
+func stopAfterFailure(e *env) {
+	req := e.request()
+	e.running(req)
+	bad := e.failNext(req, e.change("web", e.Images.V2, withArgs("exit:7"))).TargetReleaseID
+	e.must(e.Provider.Stop(e.ctx, req.InstanceID), "Stop")
+	if st := e.stopped(req.InstanceID); st.Ready || st.Available || st.TargetReleaseID != bad {
+		e.Errorf("after a rollout that failed and a Stop the instance is %s", describe(st))
+	}
+	e.must(e.Provider.Start(e.ctx, req.InstanceID), "Start")
+	st := e.until(req.InstanceID, "failed, with the release before serving", func(st *provider.InstanceStatus) bool {
+		return st.State == provider.StateFailed && st.Available
+	})
+	if st.Reason != provider.ReasonRolloutFailed {
+		e.Errorf("after Stop and Start of an instance whose rollout failed it is %s", describe(st))
 	}
 }
 

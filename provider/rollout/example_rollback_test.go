@@ -15,7 +15,7 @@ import (
 // before it, or any that has served; the history says who did what.
 func ExampleManager_Rollback() {
 	ctx := context.Background()
-	store := memory.NewStore() // or provider.NewDirStore, which outlives the program
+	store := provider.NewMemoryStore() // or provider.NewDirStore, which outlives the program
 	driver := memory.New(memory.Options{Store: store, Mode: memory.Stepped})
 	defer driver.Close()
 	registry := provider.NewRegistry()

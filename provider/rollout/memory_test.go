@@ -30,7 +30,7 @@ func life(t *testing.T, mode memory.Mode) {
 	p.Cluster().AddImage("web:broken", memory.Image{Missing: true})
 	registry := provider.NewRegistry()
 	registry.Register("here", p)
-	m := rollout.New(memory.NewStore(), registry, rollout.Options{})
+	m := rollout.New(provider.NewMemoryStore(), registry, rollout.Options{})
 	shop, wait := id.New(id.KindWorkload), rollout.With{Wait: true}
 
 	served := func(what string, version int64) {

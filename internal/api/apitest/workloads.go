@@ -33,8 +33,8 @@ type Workloads struct {
 
 // NewWorkloads makes one; logger may be nil. Close it when done.
 func NewWorkloads(logger *slog.Logger) (*Workloads, error) {
-	w := &Workloads{Registry: provider.NewRegistry(), State: memory.NewStore(), Vault: secrets.NewMemory()}
-	w.Provider = memory.New(memory.Options{Store: memory.NewStore(), Vault: w.Vault, Mode: memory.Stepped})
+	w := &Workloads{Registry: provider.NewRegistry(), State: provider.NewMemoryStore(), Vault: secrets.NewMemory()}
+	w.Provider = memory.New(memory.Options{Store: provider.NewMemoryStore(), Vault: w.Vault, Mode: memory.Stepped})
 	w.Provider.Cluster().AddImage("missing:1", memory.Image{Missing: true})
 	w.Provider.Cluster().AddImage("shop:1", shop("one"))
 	w.Provider.Cluster().AddImage("shop:2", shop("two"))

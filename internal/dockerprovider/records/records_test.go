@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/id"
-	"github.com/berth-cloud/berth/internal/dockerprovider/memory"
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 	"github.com/berth-cloud/berth/provider"
@@ -69,7 +68,7 @@ func want(t *testing.T, what string, got, wanted any) {
 }
 
 func TestChangesOfTwoProcessesAreBothKept(t *testing.T) {
-	state := memory.New()
+	state := provider.NewMemoryStore()
 	a, b := newStore(state), newStore(state)
 	one := workload(t, a)
 	_, err := b.Load(t.Context(), one)
@@ -92,7 +91,7 @@ func TestChangesOfTwoProcessesAreBothKept(t *testing.T) {
 }
 
 func TestUnchangedDocumentIsNotWritten(t *testing.T) {
-	state := memory.New()
+	state := provider.NewMemoryStore()
 	s := newStore(state)
 	one := workload(t, s)
 	before, err := state.Get(t.Context(), s.workloadKey(one))
@@ -105,7 +104,7 @@ func TestUnchangedDocumentIsNotWritten(t *testing.T) {
 }
 
 func TestWorkloadThatIsGoneIsSaidInBothTongues(t *testing.T) {
-	s := newStore(memory.New())
+	s := newStore(provider.NewMemoryStore())
 	one := workload(t, s)
 	v := view(s, one)
 	ok(t, v.SaveKeptLog(t.Context(), store.KeptLog{Container: "c", Started: start}))
@@ -126,7 +125,7 @@ func TestWorkloadThatIsGoneIsSaidInBothTongues(t *testing.T) {
 }
 
 func TestDeletedWorkloadIsNoLongerDesired(t *testing.T) {
-	s := newStore(memory.New())
+	s := newStore(provider.NewMemoryStore())
 	one := workload(t, s)
 	v := view(s, one)
 	_, err := v.GetDesiredService(t.Context(), one.String())
@@ -143,7 +142,7 @@ func TestDeletedWorkloadIsNoLongerDesired(t *testing.T) {
 }
 
 func TestAttemptIsFinalOnce(t *testing.T) {
-	s := newStore(memory.New())
+	s := newStore(provider.NewMemoryStore())
 	one := workload(t, s)
 	v := view(s, one)
 	u := store.AttemptService{AttemptID: 1, Service: one.String(), State: store.AttemptRunning, ReleaseID: "x-v1"}
@@ -166,7 +165,7 @@ func TestAttemptIsFinalOnce(t *testing.T) {
 }
 
 func TestReleasesAreNumberedAndTheSameOneIsReturned(t *testing.T) {
-	s := newStore(memory.New())
+	s := newStore(provider.NewMemoryStore())
 	one := workload(t, s)
 	v := view(s, one)
 	r := store.Release{Service: one.String(), Resolved: "web@sha256:aa", Nonce: "n1", AttemptID: 1, Spec: spec.Service{Name: "web"}}
@@ -194,7 +193,7 @@ func TestReleasesAreNumberedAndTheSameOneIsReturned(t *testing.T) {
 }
 
 func TestActiveReleaseKeepsItsVersionWhileItIsTheSame(t *testing.T) {
-	s := newStore(memory.New())
+	s := newStore(provider.NewMemoryStore())
 	one := workload(t, s)
 	v := view(s, one)
 	r, err := v.CreateRelease(t.Context(), store.Release{Service: one.String(), Resolved: "web@sha256:aa", Nonce: "n1", AttemptID: 1})
@@ -219,7 +218,7 @@ func TestActiveReleaseKeepsItsVersionWhileItIsTheSame(t *testing.T) {
 }
 
 func TestDocumentStaysBounded(t *testing.T) {
-	s := newStore(memory.New())
+	s := newStore(provider.NewMemoryStore())
 	one := workload(t, s)
 	v := view(s, one)
 	first, err := v.CreateRelease(t.Context(), store.Release{Service: one.String(), Nonce: "0", AttemptID: 1})
@@ -255,7 +254,7 @@ func TestDocumentStaysBounded(t *testing.T) {
 }
 
 func TestKeptLogsAreTheNewestAndHoldNoSecret(t *testing.T) {
-	s := newStore(memory.New())
+	s := newStore(provider.NewMemoryStore())
 	one := workload(t, s)
 	v := view(s, one)
 	for i := range store.MaxKeptLogs + 3 {
@@ -272,7 +271,7 @@ func TestKeptLogsAreTheNewestAndHoldNoSecret(t *testing.T) {
 }
 
 func TestAddressesAreGivenOnceAndRestedOnesLast(t *testing.T) {
-	s := newStore(memory.New())
+	s := newStore(provider.NewMemoryStore())
 	subnet := netip.MustParsePrefix("10.9.1.0/29")
 	take := func(container, wanted string) {
 		t.Helper()
@@ -305,7 +304,7 @@ func TestAddressesAreGivenOnceAndRestedOnesLast(t *testing.T) {
 }
 
 func TestSubnetsDoNotOverlap(t *testing.T) {
-	s := newStore(memory.New())
+	s := newStore(provider.NewMemoryStore())
 	ok(t, s.SaveSubnet(t.Context(), store.Subnet{AppID: "a", Prefix: netip.MustParsePrefix("10.9.1.0/24")}))
 	err := s.SaveSubnet(t.Context(), store.Subnet{AppID: "b", Prefix: netip.MustParsePrefix("10.9.0.0/16")})
 	if !errors.Is(err, store.ErrConflict) {
@@ -318,7 +317,7 @@ func TestSubnetsDoNotOverlap(t *testing.T) {
 }
 
 func TestNetworkGoesWithItsLastMemberAndSubnet(t *testing.T) {
-	s := newStore(memory.New())
+	s := newStore(provider.NewMemoryStore())
 	one, two := id.New(id.KindWorkload), id.New(id.KindWorkload)
 	ok(t, s.Join(t.Context(), "net", one))
 	ok(t, s.Join(t.Context(), "net", two))

@@ -183,6 +183,11 @@ func (w *Workload) LastServed(release id.ID) *Revision {
 	return nil
 }
 
+// Has reports whether there is a revision of a release, served or not.
+func (w *Workload) Has(release id.ID) bool {
+	return slices.ContainsFunc(w.Revisions, func(r Revision) bool { return r.Release == release })
+}
+
 // Before is the release that last served before another one; Nil when there is
 // none.
 func (w *Workload) Before(release id.ID) id.ID {

@@ -23,7 +23,7 @@ import (
 // World is a cluster with everything around it.
 type World struct {
 	Cluster *memory.Cluster
-	Store   *memory.Store
+	Store   *provider.MemoryStore
 	Vault   secrets.Vault
 	log     *safeBuffer
 	mode    memory.Mode
@@ -38,7 +38,7 @@ const Tenant = "acme"
 // New makes a World that ends with the test. In a bubble of testing/synctest it
 // is to be made and used within it; then no wait takes real time.
 func New(t testing.TB, mode memory.Mode) *World {
-	w := &World{Cluster: memory.NewCluster(nil), Store: memory.NewStore(), Vault: secrets.NewMemory(), log: &safeBuffer{}, mode: mode}
+	w := &World{Cluster: memory.NewCluster(nil), Store: provider.NewMemoryStore(), Vault: secrets.NewMemory(), log: &safeBuffer{}, mode: mode}
 	t.Cleanup(w.Cluster.Close)
 	w.Dial(func(ctx context.Context, p *memory.Process, address string) (net.Conn, error) {
 		return p.Dial(ctx, address)
@@ -98,7 +98,7 @@ func (w *World) Fixture() providertest.Fixture {
 		},
 		Restart: func(keep bool) provider.Provider {
 			if !keep {
-				w.Store = memory.NewStore()
+				w.Store = provider.NewMemoryStore()
 			}
 			return w.Provider()
 		},
