@@ -1,0 +1,52 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/berth-cloud/berth/backend"
+)
+
+// Stats is all that GET /stats tells. Routing needs the CPU only; the rest is for
+// whoever watches a backend.
+type Stats struct {
+	backend.LoadStats
+	AvailableCPUCores float64 `json:"available_cpu_cores"`
+	TotalMemoryMB     int64   `json:"total_memory_mb"`
+	AllocatedMemoryMB int64   `json:"allocated_memory_mb"`
+	AvailableMemoryMB int64   `json:"available_memory_mb"`
+	TotalDiskMB       int64   `json:"total_disk_mb"`
+	AllocatedDiskMB   int64   `json:"allocated_disk_mb"`
+	AvailableDiskMB   int64   `json:"available_disk_mb"`
+}
+
+// StatsSource is a backend that counts more than LoadStats has.
+type StatsSource interface {
+	// GetStats is never nil without an error.
+	GetStats(ctx context.Context) (*Stats, error)
+}
+
+// health is open to all, so that its words are the same for every fault.
+func (s *server) health(r *http.Request) (answer, error) {
+	if err := s.backend.Health(r.Context()); err != nil {
+		s.cfg.Logger.WarnContext(r.Context(), "the backend is not healthy", "error", err)
+		return answer{http.StatusServiceUnavailable, backend.ErrorResponse{Error: "the backend cannot do its work"}}, nil
+	}
+	return ok(status{Status: "healthy", Notes: s.cfg.Notes}), nil
+}
+
+func (s *server) stats(r *http.Request) (answer, error) {
+	if source, can := s.backend.(StatsSource); can {
+		stats, err := source.GetStats(r.Context())
+		if err == nil && stats == nil {
+			err = errNoAnswer
+		}
+		return ok(stats), err
+	}
+	load, err := s.backend.GetLoadStats(r.Context())
+	if load == nil {
+		// A backend that does not count: zero has no ratio, and nobody routes by it.
+		load = &backend.LoadStats{}
+	}
+	return ok(load), err
+}
