@@ -2,6 +2,7 @@ package backend
 
 import (
 	"crypto/tls"
+	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,7 +15,8 @@ type HTTPClientConfig struct {
 	Timeout             time.Duration // of a call with its answer; 30 s
 	MaxIdleConns        int           // 100
 	MaxIdleConnsPerHost int           // 10
-	// Secret signs requests; "" leaves them unsigned, which is for development.
+	// Secret signs requests; "" leaves them unsigned, which is for development. It
+	// has at least hmacauth.MinSecretLength bytes.
 	Secret string
 
 	// TLSClientConfig is used for https. Whoever makes the client reads the files;
@@ -42,4 +44,10 @@ type HTTPClientConfig struct {
 	RequestsTotal       *prometheus.CounterVec   // labels backend, operation, status
 	CircuitBreakerState *prometheus.GaugeVec     // label backend; 0 closed, 1 half open, 2 open
 	MalformedErrors     *prometheus.CounterVec   // label backend; see ErrMalformedErrorBody
+
+	// Logger is told of the breaker, of malformed bodies and of codes that this
+	// version does not know. Nil is nobody.
+	Logger *slog.Logger
+	// Now is the clock of signatures and of RequestDuration; nil is time.Now.
+	Now func() time.Time
 }

@@ -1,0 +1,45 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+)
+
+// maxPages bounds a list, in pages.
+const maxPages = 100_000
+
+// allPages reads a list to its end, page by page. All of it is there, or it is an
+// error: a page that fails, a token that does not increase and could so go round
+// for ever, more pages than maxPages, a context that is done.
+func allPages[P, T any](ctx context.Context, c *HTTPClient, e *endpoint[P], open func(P) (items []T, next string)) ([]T, error) {
+	all, after := []T{}, ""
+	for n := range c.maxPages {
+		if err := ctx.Err(); err != nil {
+			return nil, c.fail(e.operation, fmt.Errorf("after %d pages: %w", n, err))
+		}
+		page, err := call(ctx, c, e, request{query: pageQuery(c.cfg.ProvisionsPageLimit, after)})
+		if err != nil {
+			return nil, err
+		}
+		items, next := open(page)
+		all = append(all, items...)
+		if next == "" {
+			return all, nil
+		}
+		if next <= after {
+			return nil, c.fail(e.operation, fmt.Errorf("%w: the token %q of page %d does not come after that of the page before", errWrongAnswer, clip(next), n+1))
+		}
+		after = next
+	}
+	return nil, c.fail(e.operation, fmt.Errorf("the list has more than %d pages", c.maxPages))
+}
+
+func pageQuery(limit int, after string) string {
+	q := url.Values{"limit": {strconv.Itoa(limit)}}
+	if after != "" {
+		q.Set("continue", after)
+	}
+	return q.Encode()
+}
