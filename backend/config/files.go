@@ -1,0 +1,53 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// inDir is where a file that is named in the file is.
+func (d *decoder) inDir(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(d.dir, name)
+}
+
+// readFile reads a regular file of at most so many bytes. exposed says how others
+// could read or change it, and is "" when nobody but root and this user can. It
+// looks at the open file, so that nobody can put another one there in between.
+func readFile(path string, most int64) (content []byte, exposed string, err error) {
+	// Without O_NONBLOCK a named pipe would hold us.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, "", err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, "", fmt.Errorf("%s is no regular file (%s)", path, info.Mode().Type())
+	}
+	content, err = io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(content)) > most {
+		err = fmt.Errorf("%s is longer than %d bytes", path, most)
+	}
+	if err != nil {
+		clear(content)
+		return nil, "", err
+	}
+	return content, exposedBy(info), nil
+}
+
+func exposedBy(info fs.FileInfo) string {
+	if perm := info.Mode().Perm(); perm&0o077 != 0 {
+		return fmt.Sprintf("it has mode %04o; chmod it 0600", perm)
+	}
+	return ownerOf(info)
+}
