@@ -1,0 +1,417 @@
+package backendtest_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/berth-cloud/berth/backend"
+	"github.com/berth-cloud/berth/backend/backendtest"
+)
+
+// Manifests and SKUs that a memory knows.
+const (
+	manifest, other, broken, invalid = "one", "two", "broken", "invalid"
+	sku, domain                      = "small", "shop.example"
+	capacity                         = 200
+)
+
+// held is a lease in memory.
+type held struct {
+	req      backend.ProvisionRequest
+	manifest []byte // that serves
+	status   backend.ProvisionStatus
+	created  time.Time
+	fails    int
+	reason   backend.Reason
+	message  string
+	releases []backend.ReleaseInfo
+	retained bool
+	work     *time.Timer // nil when nothing is under way
+}
+
+// memory is a backend that has all features and runs nothing.
+type memory struct {
+	delay     time.Duration
+	callbacks *backendtest.Callbacks
+
+	mu     sync.Mutex
+	leases map[string]*held
+}
+
+var (
+	_ backend.Backend        = (*memory)(nil)
+	_ backend.ProvisionPager = (*memory)(nil)
+	_ backend.RetentionPager = (*memory)(nil)
+)
+
+func newMemory(delay time.Duration) *memory {
+	return &memory{delay: delay, callbacks: new(backendtest.Callbacks), leases: map[string]*held{}}
+}
+
+func (m *memory) fixture() backendtest.Fixture {
+	return backendtest.Fixture{
+		Backend: m, Callbacks: m.callbacks, CallbackURL: "http://holder.example/callbacks",
+		SKU: sku, UnknownSKU: "unknown", Domain: domain,
+		Manifest: []byte(manifest), Other: []byte(other), Broken: []byte(broken), Invalid: []byte(invalid),
+		Huge:  []backend.LeaseItem{{SKU: sku, Quantity: capacity + 1, ServiceName: "app"}},
+		Break: m.breakLease,
+		Wait:  backendtest.Poll(5*time.Millisecond, 10*time.Second),
+	}
+}
+
+// enter takes the lock unless the call's context has ended.
+func (m *memory) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	return nil
+}
+
+// live is a lease that is there; the lock is held.
+func (m *memory) live(id string) (*held, error) {
+	h := m.leases[id]
+	if h == nil || h.retained {
+		return nil, fmt.Errorf("%w: %s", backend.ErrNotProvisioned, id)
+	}
+	return h, nil
+}
+
+func (m *memory) allocated() (n int) {
+	for _, h := range m.leases {
+		if !h.retained {
+			n += h.req.TotalQuantity()
+		}
+	}
+	return n
+}
+
+// begin puts a lease to work on a manifest; the lock is held.
+func (m *memory) begin(h *held, status backend.ProvisionStatus, next []byte, release bool) {
+	h.status = status
+	if release {
+		h.releases = append(h.releases, backend.ReleaseInfo{
+			Version: len(h.releases) + 1, Image: "image", Status: backend.ReleaseStatusDeploying, CreatedAt: time.Now().UTC(), Manifest: bytes.Clone(next),
+		})
+	}
+	var work *time.Timer
+	work = time.AfterFunc(m.delay, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if h.work == work {
+			h.work = nil
+			m.end(h, next, release)
+		}
+	})
+	h.work = work
+}
+
+// end is when the work is done; the lock is held.
+func (m *memory) end(h *held, next []byte, release bool) {
+	payload := backend.CallbackPayload{LeaseUUID: h.req.LeaseUUID, Status: backend.CallbackStatusSuccess, Backend: m.Name()}
+	last := len(h.releases) - 1
+	if string(next) == broken {
+		h.releases[last].Status, h.releases[last].Reason, h.releases[last].Message = backend.ReleaseStatusFailed, backend.ReasonContainerExited, "container exited during startup"
+		h.status, h.fails = backend.ProvisionStatusReady, h.fails+1
+		h.reason, h.message = backend.ReasonContainerExited, "container exited during startup"
+		if h.manifest == nil {
+			h.status = backend.ProvisionStatusFailed
+		}
+		payload.Status, payload.Error = backend.CallbackStatusFailed, h.message
+		m.callbacks.Record(payload)
+		return
+	}
+	if release {
+		for i := range h.releases[:last] {
+			if h.releases[i].Status == backend.ReleaseStatusActive {
+				h.releases[i].Status = backend.ReleaseStatusSuperseded
+			}
+		}
+		h.releases[last].Status = backend.ReleaseStatusActive
+	}
+	h.manifest, h.status, h.fails, h.reason, h.message = next, backend.ProvisionStatusReady, 0, "", ""
+	m.callbacks.Record(payload)
+}
+
+func (m *memory) breakLease(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := m.leases[id]
+	h.status, h.fails, h.reason, h.message, h.manifest = backend.ProvisionStatusFailed, h.fails+1, backend.ReasonContainerExited, "container exited unexpectedly", nil
+	m.callbacks.Record(backend.CallbackPayload{LeaseUUID: id, Status: backend.CallbackStatusFailed, Error: h.message})
+}
+
+func (m *memory) check(items []backend.LeaseItem, payload []byte) error {
+	for _, item := range items {
+		if item.SKU != sku {
+			return fmt.Errorf("%w: %q", backend.ErrUnknownSKU, item.SKU)
+		}
+	}
+	if string(payload) == invalid {
+		return fmt.Errorf("%w: it does not parse", backend.ErrInvalidManifest)
+	}
+	return nil
+}
+
+func (m *memory) Provision(ctx context.Context, req backend.ProvisionRequest) error {
+	if err := m.enter(ctx); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	if err := backend.NormalizeProvisionRequest(&req); err != nil {
+		return err
+	}
+	if err := m.check(req.Items, req.Payload); err != nil {
+		return err
+	}
+	h := m.leases[req.LeaseUUID]
+	switch {
+	case h == nil || h.retained:
+		h = &held{created: time.Now().UTC()}
+	case h.status != backend.ProvisionStatusFailed:
+		return fmt.Errorf("%w: %s", backend.ErrAlreadyProvisioned, req.LeaseUUID)
+	}
+	if m.allocated()+req.TotalQuantity() > capacity {
+		return backend.ErrInsufficientResources
+	}
+	h.req = req
+	m.leases[req.LeaseUUID] = h
+	m.begin(h, backend.ProvisionStatusProvisioning, bytes.Clone(req.Payload), true)
+	return nil
+}
+
+func (m *memory) Deprovision(ctx context.Context, id string) error {
+	if err := m.enter(ctx); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	h, err := m.live(id)
+	if err != nil {
+		return nil
+	}
+	if h.work != nil {
+		h.work.Stop()
+		h.work = nil
+	}
+	payload := backend.CallbackPayload{LeaseUUID: id, Status: backend.CallbackStatusDeprovisioned, Retained: h.manifest != nil}
+	if h.retained = payload.Retained; h.retained {
+		h.status = backend.ProvisionStatusRetained
+	} else {
+		delete(m.leases, id)
+	}
+	m.callbacks.Record(payload)
+	return nil
+}
+
+func (m *memory) Restart(ctx context.Context, req backend.RestartRequest) error {
+	return m.change(ctx, req.LeaseUUID, backend.ProvisionStatusRestarting, nil)
+}
+
+func (m *memory) Update(ctx context.Context, req backend.UpdateRequest) error {
+	if err := m.check(nil, req.Payload); err != nil {
+		return err
+	}
+	return m.change(ctx, req.LeaseUUID, backend.ProvisionStatusUpdating, req.Payload)
+}
+
+func (m *memory) change(ctx context.Context, id string, to backend.ProvisionStatus, next []byte) error {
+	if err := m.enter(ctx); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	h, err := m.live(id)
+	if err != nil {
+		return err
+	}
+	if h.status != backend.ProvisionStatusReady {
+		return fmt.Errorf("%w: the lease is %s", backend.ErrInvalidState, h.status)
+	}
+	if next == nil {
+		m.begin(h, to, h.manifest, false)
+	} else {
+		m.begin(h, to, bytes.Clone(next), true)
+	}
+	return nil
+}
+
+func (m *memory) Restore(ctx context.Context, req backend.RestoreRequest) error {
+	if err := m.enter(ctx); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	items, err := backend.NormalizeItems(req.Items)
+	if err != nil {
+		return err
+	}
+	from := m.leases[req.FromLeaseUUID]
+	switch {
+	case m.leases[req.LeaseUUID] != nil:
+		return backend.ErrAlreadyProvisioned
+	case from == nil || !from.retained || from.req.Tenant != req.Tenant:
+		return backend.ErrNotRetained
+	case req.ProviderUUID != "" && req.ProviderUUID != from.req.ProviderUUID, !maps.Equal(shape(items), shape(from.req.Items)):
+		return backend.ErrValidation
+	}
+	delete(m.leases, req.FromLeaseUUID)
+	h := &held{created: time.Now().UTC(), req: from.req}
+	h.req.LeaseUUID, h.req.Items = req.LeaseUUID, items
+	m.leases[req.LeaseUUID] = h
+	m.begin(h, backend.ProvisionStatusProvisioning, from.manifest, true)
+	return nil
+}
+
+func shape(items []backend.LeaseItem) map[string]int {
+	out := map[string]int{}
+	for _, item := range items {
+		out[item.ServiceName] += item.Quantity
+	}
+	return out
+}
+
+func (m *memory) ReconcileCustomDomain(ctx context.Context, id string, items []backend.LeaseItem) error {
+	if err := m.enter(ctx); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	if h, err := m.live(id); err == nil && h.status == backend.ProvisionStatusReady {
+		h.req.Items = slices.Clone(items)
+	}
+	return nil
+}
+
+func (h *held) info() backend.ProvisionInfo {
+	return backend.ProvisionInfo{
+		LeaseUUID: h.req.LeaseUUID, ProviderUUID: h.req.ProviderUUID, Tenant: h.req.Tenant, Status: h.status, CreatedAt: h.created,
+		FailCount: h.fails, Reason: h.reason, Message: h.message, SKU: h.req.Items[0].SKU, Quantity: h.req.TotalQuantity(), Items: slices.Clone(h.req.Items),
+	}
+}
+
+func (m *memory) GetInfo(ctx context.Context, id string) (*backend.LeaseInfo, error) {
+	if err := m.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	h, err := m.live(id)
+	if err == nil && h.status != backend.ProvisionStatusReady {
+		err = backend.ErrNotProvisioned
+	}
+	return &backend.LeaseInfo{Host: "127.0.0.1"}, err
+}
+
+func (m *memory) GetProvision(ctx context.Context, id string) (*backend.ProvisionInfo, error) {
+	if err := m.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	h := m.leases[id]
+	if h == nil {
+		return nil, backend.ErrNotProvisioned
+	}
+	info := h.info()
+	return &info, nil
+}
+
+func (m *memory) ListProvisions(ctx context.Context) ([]backend.ProvisionInfo, error) {
+	if err := m.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	out := []backend.ProvisionInfo{}
+	for _, id := range slices.Sorted(maps.Keys(m.leases)) {
+		if h := m.leases[id]; !h.retained {
+			out = append(out, h.info())
+		}
+	}
+	return out, nil
+}
+
+func (m *memory) LookupProvisions(ctx context.Context, ids []string) ([]backend.ProvisionInfo, error) {
+	if len(ids) > backend.MaxLookupUUIDs {
+		return nil, backend.ErrValidation
+	}
+	all, err := m.ListProvisions(ctx)
+	return slices.DeleteFunc(all, func(p backend.ProvisionInfo) bool { return !slices.Contains(ids, p.LeaseUUID) }), err
+}
+
+func (m *memory) PageProvisions(ctx context.Context, after string, limit int) ([]backend.ProvisionInfo, string, error) {
+	all, err := m.ListProvisions(ctx)
+	page, next := backend.PaginateProvisions(all, after, limit)
+	return page, next, err
+}
+
+func (m *memory) ListRetentions(ctx context.Context) ([]backend.RetainedLease, error) {
+	if err := m.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	out := []backend.RetainedLease{}
+	for id, h := range m.leases {
+		if h.retained {
+			out = append(out, backend.RetainedLease{LeaseUUID: id})
+		}
+	}
+	return out, nil
+}
+
+func (m *memory) PageRetentions(ctx context.Context, after string, limit int) ([]backend.RetainedLease, string, error) {
+	all, err := m.ListRetentions(ctx)
+	page, next := backend.PaginateRetentions(all, after, limit)
+	return page, next, err
+}
+
+func (m *memory) GetLogs(ctx context.Context, id string, tail int) (map[string]string, error) {
+	if err := m.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	h, err := m.live(id)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, item := range h.req.Items {
+		for i := range item.Quantity {
+			out[fmt.Sprint(item.ServiceName, "/", i)] = string(bytes.Repeat([]byte("line\n"), min(tail, 3)))
+		}
+	}
+	return out, nil
+}
+
+func (m *memory) GetReleases(ctx context.Context, id string) ([]backend.ReleaseInfo, error) {
+	if err := m.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	h, err := m.live(id)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(h.releases), nil
+}
+
+func (m *memory) GetLoadStats(ctx context.Context) (*backend.LoadStats, error) {
+	if err := m.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	n := m.allocated()
+	return &backend.LoadStats{TotalCPUCores: capacity, AllocatedCPUCores: float64(n), ActiveContainers: n}, nil
+}
+
+func (m *memory) Health(ctx context.Context) error       { return ctx.Err() }
+func (m *memory) RefreshState(ctx context.Context) error { return ctx.Err() }
+func (m *memory) Name() string                           { return "memory" }
+
+func TestMemoryConforms(t *testing.T) {
+	backendtest.Run(t, func(testing.TB) backendtest.Fixture {
+		fx := newMemory(3 * time.Millisecond).fixture()
+		fx.Parallel = true
+		return fx
+	})
+}
