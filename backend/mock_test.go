@@ -18,18 +18,28 @@ import (
 // delay is how long a lease of the mock is on its way in these tests.
 const delay = time.Minute
 
-// newMock is a mock that appends its callbacks to a slice; read it after
-// synctest.Wait.
-func newMock() (*backend.MockBackend, *[]backend.CallbackPayload) {
-	m := backend.NewMockBackend(backend.MockBackendConfig{Name: "mock", ProvisionDelay: delay})
-	var mu sync.Mutex
-	var came []backend.CallbackPayload
-	m.SetCallbackFunc(func(p backend.CallbackPayload) {
-		mu.Lock()
-		defer mu.Unlock()
-		came = append(came, p)
-	})
-	return m, &came
+// calls keeps the callbacks that came.
+type calls struct {
+	mu  sync.Mutex
+	all []backend.CallbackPayload
+}
+
+func (c *calls) add(p backend.CallbackPayload) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all = append(c.all, p)
+}
+
+func (c *calls) came() []backend.CallbackPayload {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.all)
+}
+
+func newMock() (*backend.MockBackend, *calls) {
+	m, c := backend.NewMockBackend(backend.MockBackendConfig{Name: "mock", ProvisionDelay: delay}), &calls{}
+	m.SetCallbackFunc(c.add)
+	return m, c
 }
 
 // pass lets time go by, and everything that is due happen.
@@ -56,30 +66,30 @@ func statusOf(t *testing.T, m *backend.MockBackend, uuid string) backend.Provisi
 
 func TestALeaseOfTheMockIsReadyAfterTheDelayAndSaysSoOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, came := newMock()
+		m, calls := newMock()
 		began := time.Now()
 		if err := m.Provision(t.Context(), leaseOf("1")); err != nil {
 			t.Fatal(err)
 		}
 		pass(delay - 1)
-		if got := statusOf(t, m, "1"); got != backend.ProvisionStatusProvisioning || len(*came) != 0 {
-			t.Errorf("before the delay is over it is %s, with callbacks %v", got, *came)
+		if got := statusOf(t, m, "1"); got != backend.ProvisionStatusProvisioning || len(calls.came()) != 0 {
+			t.Errorf("before the delay is over it is %s, with callbacks %v", got, calls.came())
 		}
 		if _, err := m.GetInfo(t.Context(), "1"); !errors.Is(err, backend.ErrNotProvisioned) {
 			t.Errorf("GetInfo of a lease on its way: %v", err)
 		}
 		pass(1)
 		want := backend.CallbackPayload{LeaseUUID: "1", Status: backend.CallbackStatusSuccess, Backend: "mock"}
-		if got := statusOf(t, m, "1"); got != backend.ProvisionStatusReady || !slices.Equal(*came, []backend.CallbackPayload{want}) {
-			t.Errorf("after the delay it is %s, with callbacks %v", got, *came)
+		if got := statusOf(t, m, "1"); got != backend.ProvisionStatusReady || !slices.Equal(calls.came(), []backend.CallbackPayload{want}) {
+			t.Errorf("after the delay it is %s, with callbacks %v", got, calls.came())
 		}
 		info, err := m.GetInfo(t.Context(), "1")
 		if err != nil || info.Host == "" || len(info.Ports) == 0 || info.Metadata["lease_uuid"] != "1" {
 			t.Errorf("GetInfo of a lease that is ready: %+v, %v", info, err)
 		}
 		pass(10 * delay)
-		if len(*came) != 1 {
-			t.Errorf("it had %d callbacks", len(*came))
+		if len(calls.came()) != 1 {
+			t.Errorf("it had %d callbacks", len(calls.came()))
 		}
 		p, err := m.GetProvision(t.Context(), "1")
 		if err != nil || p.Tenant != "tenant" || p.ProviderUUID != "provider" || p.Quantity != 2 || p.SKU != "small" ||
@@ -91,7 +101,7 @@ func TestALeaseOfTheMockIsReadyAfterTheDelayAndSaysSoOnce(t *testing.T) {
 
 func TestTheMockTakesALeaseAgainOnlyWhenItFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, came := newMock()
+		m, calls := newMock()
 		_ = m.Provision(t.Context(), leaseOf("1"))
 		if err := m.Provision(t.Context(), leaseOf("1")); !errors.Is(err, backend.ErrAlreadyProvisioned) {
 			t.Errorf("on its way: %v", err)
@@ -108,8 +118,8 @@ func TestTheMockTakesALeaseAgainOnlyWhenItFailed(t *testing.T) {
 			t.Errorf("failed: %v", err)
 		}
 		pass(delay)
-		if p, _ := m.GetProvision(t.Context(), "1"); p.Status != backend.ProvisionStatusReady || p.FailCount != 0 || len(*came) != 2 {
-			t.Errorf("ready again: %+v, with %d callbacks", p, len(*came))
+		if p, _ := m.GetProvision(t.Context(), "1"); p.Status != backend.ProvisionStatusReady || p.FailCount != 0 || len(calls.came()) != 2 {
+			t.Errorf("ready again: %+v, with %d callbacks", p, len(calls.came()))
 		}
 	})
 }
@@ -125,15 +135,15 @@ func TestWhatIsPreemptedInTheMockHasNoCallback(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, came := newMock()
+				m, calls := newMock()
 				_ = m.Provision(t.Context(), leaseOf("1"))
 				pass(delay - 1)
 				if err := preempt(t.Context(), m); err != nil {
 					t.Fatal(err)
 				}
 				pass(2 * delay)
-				if len(*came) != 0 {
-					t.Errorf("the callbacks are %v", *came)
+				if len(calls.came()) != 0 {
+					t.Errorf("the callbacks are %v", calls.came())
 				}
 			})
 		})
@@ -142,7 +152,7 @@ func TestWhatIsPreemptedInTheMockHasNoCallback(t *testing.T) {
 
 func TestALeaseOfTheMockThatIsTakenAnewHasItsOwnDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, came := newMock()
+		m, calls := newMock()
 		_ = m.Provision(t.Context(), leaseOf("1"))
 		pass(delay / 2)
 		_ = m.Deprovision(t.Context(), "1")
@@ -152,8 +162,8 @@ func TestALeaseOfTheMockThatIsTakenAnewHasItsOwnDelay(t *testing.T) {
 			t.Errorf("when the first would have been ready it is %s", got)
 		}
 		pass(delay / 2)
-		if got := statusOf(t, m, "1"); got != backend.ProvisionStatusReady || len(*came) != 1 {
-			t.Errorf("when the second is due it is %s, with %d callbacks", got, len(*came))
+		if got := statusOf(t, m, "1"); got != backend.ProvisionStatusReady || len(calls.came()) != 1 {
+			t.Errorf("when the second is due it is %s, with %d callbacks", got, len(calls.came()))
 		}
 	})
 }
@@ -176,12 +186,12 @@ func TestACallbackMayAskTheMock(t *testing.T) {
 
 func TestTheMockDoesWithoutACallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, came := newMock()
+		m, calls := newMock()
 		m.SetCallbackFunc(nil)
 		_ = m.Provision(t.Context(), leaseOf("1"))
 		pass(delay)
-		if got := statusOf(t, m, "1"); got != backend.ProvisionStatusReady || len(*came) != 0 {
-			t.Errorf("it is %s, with %d callbacks", got, len(*came))
+		if got := statusOf(t, m, "1"); got != backend.ProvisionStatusReady || len(calls.came()) != 0 {
+			t.Errorf("it is %s, with %d callbacks", got, len(calls.came()))
 		}
 	})
 }
@@ -317,7 +327,7 @@ func TestTheMockIsItsModel(t *testing.T) {
 		}), 1, 60).Draw(rt, "steps")
 		problem := ""
 		synctest.Test(t, func(t *testing.T) {
-			m, came := newMock()
+			m, calls := newMock()
 			defer m.Clear()
 			model, callbacks := map[string]*lease{}, 0
 			for i, step := range steps {
@@ -352,8 +362,8 @@ func TestTheMockIsItsModel(t *testing.T) {
 						problem = fmt.Sprintf("step %d, %v: %s is %q; want %q", i, step, uuid, got, l.status)
 					}
 				}
-				if all, _ := m.ListProvisions(t.Context()); len(all) != len(model) || len(*came) != callbacks {
-					problem = fmt.Sprintf("step %d, %v: %d leases and %d callbacks; want %d and %d", i, step, len(all), len(*came), len(model), callbacks)
+				if all, _ := m.ListProvisions(t.Context()); len(all) != len(model) || len(calls.came()) != callbacks {
+					problem = fmt.Sprintf("step %d, %v: %d leases and %d callbacks; want %d and %d", i, step, len(all), len(calls.came()), len(model), callbacks)
 				}
 				if problem != "" {
 					return

@@ -9,7 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -82,11 +82,11 @@ func TestAFileBecomesBackends(t *testing.T) {
 		{Name: "default", BaseURL: "https://spare.internal", Secret: canary},
 		{Name: "dev", BaseURL: "http://127.0.0.1:9001"},
 	} {
-		if !reflect.DeepEqual(seen[i], want) {
-			t.Errorf("client %d is made of\n%+v; want\n%+v", i+1, seen[i], want)
+		if got, want := fmt.Sprintf("%+v", seen[i]), fmt.Sprintf("%+v", want); got != want {
+			t.Errorf("client %d is made of\n%s; want\n%s", i+1, got, want)
 		}
 	}
-	if want := []string{"a1b2c3d4-e5f6-7890-abcd-1234567890ab", "small"}; !reflect.DeepEqual(entries[0].Match.SKUs, want) {
+	if want := []string{"a1b2c3d4-e5f6-7890-abcd-1234567890ab", "small"}; !slices.Equal(entries[0].Match.SKUs, want) {
 		t.Errorf("the first takes %v; want %v", entries[0].Match.SKUs, want)
 	}
 }

@@ -64,7 +64,7 @@ func TestWhatIsWrongIsSaidWithItsLine(t *testing.T) {
 		"a secret of many lines":   {one(`secret: "` + canary + `\n"`), []string{"more than one line"}},
 		"a secret with a space":    {one(`secret: " ` + canary + `"`), []string{"begins or ends with a space"}},
 		"everything at once": {
-			"backends:\n  - name: '?'\n    url: x\n    timeout: y\n  - nmae: b\n    skus: z\n",
+			"backends:\n  - name: '?'\n    url: x\n    timeout: y\n  - naem: b\n    skus: z\n",
 			[]string{"b.yaml:2:11:", "b.yaml:3:10:", "b.yaml:4:14:", "b.yaml:5:5:", "did you mean name?", "b.yaml:6:11:"},
 		},
 	} {
