@@ -39,6 +39,7 @@ type held struct {
 type memory struct {
 	delay     time.Duration
 	callbacks *backendtest.Callbacks
+	tell      func(backend.CallbackPayload)
 
 	mu     sync.Mutex
 	leases map[string]*held
@@ -51,7 +52,9 @@ var (
 )
 
 func newMemory(delay time.Duration) *memory {
-	return &memory{delay: delay, callbacks: new(backendtest.Callbacks), leases: map[string]*held{}}
+	m := &memory{delay: delay, callbacks: new(backendtest.Callbacks), leases: map[string]*held{}}
+	m.tell = m.callbacks.Record
+	return m
 }
 
 func (m *memory) fixture() backendtest.Fixture {
@@ -61,7 +64,7 @@ func (m *memory) fixture() backendtest.Fixture {
 		Manifest: []byte(manifest), Other: []byte(other), Broken: []byte(broken), Invalid: []byte(invalid),
 		Huge:  []backend.LeaseItem{{SKU: sku, Quantity: capacity + 1, ServiceName: "app"}},
 		Break: m.breakLease,
-		Wait:  backendtest.Poll(5*time.Millisecond, 10*time.Second),
+		Wait:  backendtest.Poll(2*time.Millisecond, 10*time.Second),
 	}
 }
 
@@ -124,7 +127,7 @@ func (m *memory) end(h *held, next []byte, release bool) {
 			h.status = backend.ProvisionStatusFailed
 		}
 		payload.Status, payload.Error = backend.CallbackStatusFailed, h.message
-		m.callbacks.Record(payload)
+		m.tell(payload)
 		return
 	}
 	if release {
@@ -136,7 +139,7 @@ func (m *memory) end(h *held, next []byte, release bool) {
 		h.releases[last].Status = backend.ReleaseStatusActive
 	}
 	h.manifest, h.status, h.fails, h.reason, h.message = next, backend.ProvisionStatusReady, 0, "", ""
-	m.callbacks.Record(payload)
+	m.tell(payload)
 }
 
 func (m *memory) breakLease(id string) {
@@ -144,7 +147,7 @@ func (m *memory) breakLease(id string) {
 	defer m.mu.Unlock()
 	h := m.leases[id]
 	h.status, h.fails, h.reason, h.message, h.manifest = backend.ProvisionStatusFailed, h.fails+1, backend.ReasonContainerExited, "container exited unexpectedly", nil
-	m.callbacks.Record(backend.CallbackPayload{LeaseUUID: id, Status: backend.CallbackStatusFailed, Error: h.message})
+	m.tell(backend.CallbackPayload{LeaseUUID: id, Status: backend.CallbackStatusFailed, Error: h.message})
 }
 
 func (m *memory) check(items []backend.LeaseItem, payload []byte) error {
@@ -205,7 +208,7 @@ func (m *memory) Deprovision(ctx context.Context, id string) error {
 	} else {
 		delete(m.leases, id)
 	}
-	m.callbacks.Record(payload)
+	m.tell(payload)
 	return nil
 }
 

@@ -11,6 +11,11 @@
 // good, gets the answer of the first and is not delivered again; one that is signed
 // anew is, so that Deliver must bear it.
 //
+// The protocol has no nonce. Two callbacks of a lease that say the same, signed in
+// the same second, are one to a Receiver, and the second is answered and lost. A
+// sender therefore signs each callback of a lease with a later second than the one
+// before; as hmacauth.MaxSkew allows, it need not wait for that second.
+//
 // # Answers
 //
 //	200  delivered, or delivered before
