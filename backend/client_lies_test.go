@@ -228,8 +228,8 @@ func TestACallEndsWithItsContext(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	if err := clientOps["info"](ctx, c); !errors.Is(err, context.Canceled) {
-		t.Errorf("the call is %v, want %v", err, context.Canceled)
+	if err := clientOps["info"](ctx, c); !errors.Is(err, context.Canceled) || !hasParts(err.Error(), "the caller did not wait") {
+		t.Errorf("the call is %v, want that its caller left", err)
 	}
 }
 

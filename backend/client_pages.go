@@ -12,13 +12,11 @@ const maxPages = 100_000
 
 // allPages reads a list to its end, page by page. All of it is there, or it is an
 // error: a page that fails, a token that does not increase and could so go round
-// for ever, more pages than maxPages, a context that is done.
+// for ever, more pages than maxPages, a context that is done
+// before a page is asked for.
 func allPages[P, T any](ctx context.Context, c *HTTPClient, e *endpoint[P], open func(P) (items []T, next string)) ([]T, error) {
 	all, after := []T{}, ""
 	for n := range c.maxPages {
-		if err := ctx.Err(); err != nil {
-			return nil, c.fail(e.operation, fmt.Errorf("after %d pages: %w", n, err))
-		}
 		page, err := call(ctx, c, e, request{query: pageQuery(c.cfg.ProvisionsPageLimit, after)})
 		if err != nil {
 			return nil, err

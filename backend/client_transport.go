@@ -77,7 +77,7 @@ func checkNames(certs []*x509.Certificate, names []string) error {
 		return errors.New("tls: the server has no certificate")
 	}
 	for _, name := range names {
-		if name != "" && certs[0].VerifyHostname(name) == nil {
+		if certs[0].VerifyHostname(name) == nil {
 			return nil
 		}
 	}
