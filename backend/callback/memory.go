@@ -76,12 +76,12 @@ func (m *memory) settle(e *entry, a answer, keep bool) {
 // expire forgets what no signature can ask for any more.
 func (m *memory) expire() {
 	now := m.clock()
-	for el := m.order.Front(); el != nil && now.Sub(el.Value.(*entry).at) > Window; el = m.order.Front() { //nolint:errcheck // the list has nothing else
+	for el := m.order.Front(); el != nil && now.Sub(el.Value.(*entry).at) > Window; el = m.order.Front() {
 		m.forget(el)
 	}
 }
 
 func (m *memory) forget(el *list.Element) {
-	e := m.order.Remove(el).(*entry) //nolint:errcheck // the list has nothing else
+	e := m.order.Remove(el).(*entry)
 	delete(m.byKey, e.key)
 }
