@@ -1,0 +1,43 @@
+package backendtest
+
+import "github.com/berth-cloud/berth/backend"
+
+var loadCases = []Case{
+	{Name: "Load/CountsWhatIsThere", Needs: []Feature{Load}, run: func(e *env) {
+		before := e.load()
+		id := e.lease()
+		req := e.request(id)
+		req.Items[0].Quantity = 2
+		e.provision(req)
+		e.ends(id, success)
+		during := e.load()
+		if during.ActiveContainers != before.ActiveContainers+2 || during.AllocatedCPUCores <= before.AllocatedCPUCores || during.TotalCPUCores != before.TotalCPUCores {
+			e.Errorf("with two containers more the load is %+v, before %+v", during, before)
+		}
+		e.deprovision(id)
+		if after := e.load(); after != before {
+			e.Errorf("with nothing more the load is %+v, before %+v", after, before)
+		}
+	}},
+	{Name: "Load/RefusedTakesNothing", Needs: []Feature{Load, Validation}, run: func(e *env) {
+		before := e.load()
+		req := e.request(e.lease())
+		req.Payload = e.Invalid
+		if err := e.Backend.Provision(e.ctx, req); err == nil {
+			e.Errorf("Provision of an invalid manifest is accepted")
+		}
+		if after := e.load(); after != before {
+			e.Errorf("after a lease that was refused the load is %+v, before %+v", after, before)
+		}
+	}},
+}
+
+func (e *env) load() backend.LoadStats {
+	e.Helper()
+	load, err := e.Backend.GetLoadStats(e.ctx)
+	e.ok(err, "GetLoadStats")
+	if _, ok := load.CPUAllocatedRatio(); !ok {
+		e.Fatalf("the load %+v has no ratio", load)
+	}
+	return *load
+}
