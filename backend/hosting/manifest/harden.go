@@ -1,0 +1,40 @@
+package manifest
+
+import (
+	"slices"
+
+	"github.com/berth-cloud/berth/provider"
+)
+
+const (
+	pidsLimit = 256
+
+	// tmpfsSizeMB is of each directory in memory; it counts as memory of the
+	// container.
+	tmpfsSizeMB = 64
+)
+
+// standardTmpfs are writable in every container, the root being read-only.
+func standardTmpfs() []string { return []string{"/tmp", "/run"} }
+
+// hardened is what every container of a tenant has, whatever the document says.
+func hardened() *provider.SecuritySpec {
+	yes := true
+	return &provider.SecuritySpec{ReadOnlyRootFS: true, CapDrop: []string{"ALL"}, NoNewPrivileges: &yes}
+}
+
+// tmpfsSpecs are the standard ones, the document's and the host's, each path once.
+func (s *Service) tmpfsSpecs(at Place) []provider.TmpfsSpec {
+	taken := map[string]bool{}
+	for _, v := range at.Volumes {
+		taken[v.MountPath] = true
+	}
+	var out []provider.TmpfsSpec
+	for _, dir := range slices.Concat(standardTmpfs(), s.Tmpfs, at.Tmpfs) {
+		if !taken[dir] {
+			taken[dir] = true
+			out = append(out, provider.TmpfsSpec{MountPath: dir, SizeMB: tmpfsSizeMB})
+		}
+	}
+	return out
+}
