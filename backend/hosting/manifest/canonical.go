@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -54,11 +55,13 @@ func (s *Stack) Canonical() ([]byte, error) {
 	for name, service := range s.Services {
 		out.Services[name] = service.canonical()
 	}
-	document, err := json.Marshal(out)
-	if err != nil {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // it would make them longer
+	if err := encoder.Encode(out); err != nil {
 		return nil, fmt.Errorf("encode the manifest: %w", err)
 	}
-	return document, nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // canonicalVersion is part of the hash, and changes when the form does.

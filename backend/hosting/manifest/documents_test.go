@@ -97,6 +97,8 @@ func shapes() []document {
 		{name: "a variable twice", text: one(`"env":{"A":"1","A":"2"}`), at: "env.A", unsaid: unsaidTwice},
 		{name: "a service twice", text: `{"services":{"a":{"image":"nginx"},"a":{"image":"nginx"}}}`, at: "services.a", unsaid: unsaidTwice},
 		{name: "a good document with too many bytes", text: `{"image":"nginx"` + strings.Repeat(" ", 1<<20) + `}`, at: whole, unsaid: unsaidBytes},
+		{name: "too many bytes once it is in full", text: one(`"args":[` + many(8, `"%d`+strings.Repeat("\u2028", 40<<10)+`"`) + `]`), at: whole, unsaid: unsaidBytes},
+		{name: "signs that need no escape", text: one(`"args":[` + many(8, `"%d`+strings.Repeat("<", 120<<10)+`"`) + `]`)},
 		{name: "too deep", text: one(`"args":` + strings.Repeat("[", 20) + strings.Repeat("]", 20)), at: whole},
 		{name: "too many values", text: one(`"args":[` + strings.Repeat("0,", 1<<16) + "0]"), at: whole},
 	}

@@ -23,6 +23,18 @@ func Parse(payload []byte) (*Stack, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
+	// What a document leaves out makes its canonical form longer, and that form has
+	// to be one that is read too.
+	canonical, err := stack.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	if len(canonical) > MaxBytes {
+		r.add(nil, "the document has %d bytes once it is written in full; the most is %d", len(canonical), MaxBytes)
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
 	return stack, nil
 }
 
