@@ -53,7 +53,7 @@ func (p Policy) checkURL(u *url.URL) error {
 	case !isPort(u.Port(), u.Host):
 		return fmt.Errorf("%w has a port that is not from 1 to 65535", ErrTarget)
 	}
-	return p.checkHost(u.Hostname(), strings.HasPrefix(u.Host, "["))
+	return p.checkHost(u.Hostname())
 }
 
 // isPort takes none for one, but not a colon without it.
@@ -65,7 +65,7 @@ func isPort(text, host string) bool {
 	return err == nil && n > 0
 }
 
-func (p Policy) checkHost(host string, bracketed bool) error {
+func (p Policy) checkHost(host string) error {
 	host = strings.TrimSuffix(host, ".")
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if err := p.Check(addr); err != nil {
@@ -74,7 +74,7 @@ func (p Policy) checkHost(host string, bracketed bool) error {
 		return nil
 	}
 	switch last := host[strings.LastIndexByte(host, '.')+1:]; {
-	case bracketed || !isName(host):
+	case !isName(host):
 		return fmt.Errorf("%w has a host that is neither a name nor an address", ErrTarget)
 	case looksLikeNumber(last):
 		// Some resolvers take 127.1, 0x7f000001 and 2130706433 for addresses.

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"testing"
@@ -58,9 +59,6 @@ func (m *machine) step(kind string) func(*rapid.T) {
 		next, want := m.model.do(o)
 		if got := m.pool.do(o); got != want {
 			t.Fatalf("%+v: got %v; want %v", o, got, want)
-		}
-		if want.err == nil && next.facts().size() == m.model.facts().size() && kind == "reserve" {
-			m.seen["repeated"]++
 		}
 		m.model = next
 		m.seen[fmt.Sprint(kind, " ", want.err)]++
@@ -180,6 +178,9 @@ func TestThePoolKeepsToTheModel(t *testing.T) {
 		t.Repeat(actions)
 		m.empty(t)
 	})
+	if checks := flag.Lookup("rapid.checks").Value.String(); len(checks) < 3 {
+		return // too few to come to all
+	}
 	// A model that never came to a case says nothing of it.
 	for _, o := range []string{
 		"reserve <nil>", "reserve insufficient resources", "reserve lease already provisioned", "reserve invalid state for operation",
@@ -187,7 +188,7 @@ func TestThePoolKeepsToTheModel(t *testing.T) {
 		"resize <nil>", "resize insufficient resources", "resize lease not provisioned", "release <nil>",
 		"retain <nil>", "retain invalid state for operation", "retain validation error", "forget <nil>",
 	} {
-		if seen[o] == 0 && !testing.Short() && modelChecks == "400" {
+		if seen[o] == 0 {
 			t.Errorf("the model never saw: %s", o)
 		}
 	}

@@ -22,6 +22,10 @@ func newPool(t testing.TB, total, quota sku.Size) *Pool {
 	return p
 }
 
+func size(milliCPU, memoryMB, diskMB int64) sku.Size {
+	return sku.Size{MilliCPU: milliCPU, MemoryMB: memoryMB, DiskMB: diskMB}
+}
+
 // must fails the test for an error.
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -45,9 +49,9 @@ func TestARefusalSaysWhatLacksAndHowMuchIsLeft(t *testing.T) {
 		"CPU":        {need: sku.Size{MilliCPU: 2500}, count: 4, says: []string{"CPU: 10 cores needed, 9 cores of 10 cores free"}, not: "memory"},
 		"memory":     {need: sku.Size{MemoryMB: 4501}, count: 2, says: []string{"memory: 9002 MB needed, 9000 MB of 10000 MB free"}, not: "CPU"},
 		"disk":       {need: sku.Size{DiskMB: 9001}, count: 1, says: []string{"disk: 9001 MB needed, 9000 MB of 10000 MB free"}, not: "CPU"},
-		"everything": {need: sku.Size{9001, 9001, 9001}, count: 1, says: []string{"CPU: 9.001 cores needed", "memory: ", "disk: "}, not: "quota"},
+		"everything": {need: size(9001, 9001, 9001), count: 1, says: []string{"CPU: 9.001 cores needed", "memory: ", "disk: "}, not: "quota"},
 		"quota": {
-			quota: sku.Size{MilliCPU: 2000}, need: sku.Size{1250, 5000, 5000}, count: 1,
+			quota: sku.Size{MilliCPU: 2000}, need: size(1250, 5000, 5000), count: 1,
 			says: []string{"CPU of the tenant's quota: 1.25 cores needed, 1 core of 2 cores left"}, not: "memory",
 		},
 		"both": {quota: sku.Size{DiskMB: 1500}, need: sku.Size{DiskMB: 9500}, count: 1, says: []string{"disk: ", "disk of the tenant's quota: 9500 MB needed, 500 MB of 1500 MB left"}, not: "CPU"},
@@ -125,7 +129,7 @@ func TestWhatIsHandedOverMayBeChangedAfterwards(t *testing.T) {
 }
 
 func TestWhatCannotBeASizeIsRefusedBeforeItIsCounted(t *testing.T) {
-	p := newPool(t, sku.Size{math.MaxInt64 / 2, math.MaxInt64 / 2, math.MaxInt64 / 2}, sku.Size{})
+	p := newPool(t, size(math.MaxInt64/2, math.MaxInt64/2, math.MaxInt64/2), sku.Size{})
 	instance := func(s sku.Size) []Instance { return instancesOf("a", 1, s) }
 	for name, instances := range map[string][]Instance{
 		"negative CPU":    instance(sku.Size{MilliCPU: -1}),
@@ -236,9 +240,9 @@ func TestAPoolThatCannotBeIsRefused(t *testing.T) {
 		faults int
 	}{
 		"nothing":        {Config{}, 2},
-		"negative":       {Config{Total: sku.Size{-1, -1, -1}, TenantQuota: sku.Size{-1, -1, -1}}, 6},
-		"no disk":        {Config{Total: sku.Size{1, 1, 0}}, 0},
-		"beyond numbers": {Config{Total: sku.Size{math.MaxInt64, 1, 1}, TenantQuota: sku.Size{DiskMB: math.MaxInt64}}, 2},
+		"negative":       {Config{Total: size(-1, -1, -1), TenantQuota: size(-1, -1, -1)}, 6},
+		"no disk":        {Config{Total: size(1, 1, 0)}, 0},
+		"beyond numbers": {Config{Total: size(math.MaxInt64, 1, 1), TenantQuota: sku.Size{DiskMB: math.MaxInt64}}, 2},
 	} {
 		_, err := New(c.cfg)
 		faults := 0
@@ -252,7 +256,7 @@ func TestAPoolThatCannotBeIsRefused(t *testing.T) {
 }
 
 func TestStatsAreTheAnswerOnTheWire(t *testing.T) {
-	p := newPool(t, sku.Size{8000, 16384, 102400}, sku.Size{})
+	p := newPool(t, size(8000, 16384, 102400), sku.Size{})
 	must(t, p.Reserve("a", "t", instancesOf("a", 3, sku.Size{MilliCPU: 100, MemoryMB: 512, DiskMB: 1024})))
 	must(t, p.Retain("b", "t", 100))
 	text, err := json.Marshal(p.Stats())
