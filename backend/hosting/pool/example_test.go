@@ -30,10 +30,10 @@ func Example() {
 		}
 		fmt.Println(lease, p.Reserve(lease, "tenant", instances))
 	}
-	fmt.Println(p.Stats().AllocatedCPUCores, "cores of", p.Stats().TotalCPUCores)
+	fmt.Println(sku.FormatCores(p.Stats().Available.MilliCPU), "cores are free")
 	// Output:
 	// lease-1 <nil>
 	// lease-2 <nil>
 	// lease-3 insufficient resources: CPU: 0.5 cores needed, 0 cores of 1 core free
-	// 1 cores of 1
+	// 0 cores are free
 }

@@ -189,11 +189,9 @@ func (n naive) usedBy(tenant string) (s sku.Size) {
 
 func (n naive) stats() Stats {
 	used, total := n.used(), n.cfg.Total
-	s := Stats{
-		TotalCPUCores: float64(total.MilliCPU) / 1000, AllocatedCPUCores: float64(used.MilliCPU) / 1000, AvailableCPUCores: float64(max(0, total.MilliCPU-used.MilliCPU)) / 1000,
-		TotalMemoryMB: total.MemoryMB, AllocatedMemoryMB: used.MemoryMB, AvailableMemoryMB: max(0, total.MemoryMB-used.MemoryMB),
-		TotalDiskMB: total.DiskMB, AllocatedDiskMB: used.DiskMB, AvailableDiskMB: max(0, total.DiskMB-used.DiskMB),
-	}
+	s := Stats{Total: total, Allocated: used, Available: sku.Size{
+		MilliCPU: max(0, total.MilliCPU-used.MilliCPU), MemoryMB: max(0, total.MemoryMB-used.MemoryMB), DiskMB: max(0, total.DiskMB-used.DiskMB),
+	}}
 	for _, h := range n.live {
 		s.ActiveContainers += len(h.Instances)
 	}

@@ -59,7 +59,7 @@ func TestWhatIsFoundIsCountedThoughThereIsNoRoomForIt(t *testing.T) {
 	must(t, p.Rebuild(Facts{
 		Holdings: []Holding{{Lease: "a", Tenant: "t", Instances: instancesOf("a", 3, one)}}, Retained: []Retained{{"b", "t", 100}},
 	}, nil))
-	if s := p.Stats(); s.AllocatedCPUCores != 3 || s.AvailableCPUCores != 0 || s.AllocatedDiskMB != 3100 || s.AvailableDiskMB != 0 {
+	if s := p.Stats(); s.Allocated.MilliCPU != 3000 || s.Available.MilliCPU != 0 || s.Allocated.DiskMB != 3100 || s.Available.DiskMB != 0 {
 		t.Errorf("stats %+v", s)
 	}
 	if err := p.Reserve("c", "u", instancesOf("c", 1, sku.Size{MilliCPU: 1})); !errors.Is(err, backend.ErrInsufficientResources) {
@@ -90,7 +90,7 @@ func TestAnAdoptionThatWasFoundStandsOnlyOnWhatIsRetained(t *testing.T) {
 				froms++
 			}
 		}
-		if got := p.Stats().AllocatedDiskMB; got != c.disk || froms != c.froms {
+		if got := p.Stats().Allocated.DiskMB; got != c.disk || froms != c.froms {
 			t.Errorf("%s: %d MB and %d adoptions; want %d and %d", name, got, froms, c.disk, c.froms)
 		}
 	}

@@ -22,7 +22,7 @@ func withRetained(t *testing.T, mb int64) *Pool {
 
 func TestRetainedDiskTakesRoomAndNothingElseDoes(t *testing.T) {
 	p := withRetained(t, 600)
-	if s := p.Stats(); s.AllocatedCPUCores != 0 || s.AllocatedMemoryMB != 0 || s.ActiveContainers != 0 || s.AllocatedDiskMB != 600 || s.RetainedDiskMB != 600 {
+	if s := p.Stats(); s.Allocated.MilliCPU != 0 || s.Allocated.MemoryMB != 0 || s.ActiveContainers != 0 || s.Allocated.DiskMB != 600 || s.RetainedDiskMB != 600 {
 		t.Fatalf("retained: %+v", s)
 	}
 	if err := p.Reserve("b", "t", disks("b", 401)); !errors.Is(err, backend.ErrInsufficientResources) {
@@ -31,7 +31,7 @@ func TestRetainedDiskTakesRoomAndNothingElseDoes(t *testing.T) {
 	must(t, p.Reserve("b", "t", disks("b", 400)))
 	p.Forget("old")
 	p.Forget("old")
-	if s := p.Stats(); s.AllocatedDiskMB != 400 || s.RetainedDiskMB != 0 {
+	if s := p.Stats(); s.Allocated.DiskMB != 400 || s.RetainedDiskMB != 0 {
 		t.Errorf("forgotten: %+v", s)
 	}
 }
@@ -56,7 +56,7 @@ func TestARestoreNeedsOnlyWhatIsMoreThanRetained(t *testing.T) {
 				if c.ok != (err == nil) || err != nil && !errors.Is(err, backend.ErrInsufficientResources) {
 					t.Fatalf("adopt: %v", err)
 				}
-				if got := p.Stats().AllocatedDiskMB - c.other; got != c.during {
+				if got := p.Stats().Allocated.DiskMB - c.other; got != c.during {
 					t.Errorf("%d MB during the restore; want %d", got, c.during)
 				}
 				if !c.ok {
@@ -71,7 +71,7 @@ func TestARestoreNeedsOnlyWhatIsMoreThanRetained(t *testing.T) {
 					want = c.undone
 					p.Release("new")
 				}
-				if got := p.Stats().AllocatedDiskMB - c.other; got != want {
+				if got := p.Stats().Allocated.DiskMB - c.other; got != want {
 					t.Errorf("%d MB when %s; want %d", got, end, want)
 				}
 			}
@@ -86,7 +86,7 @@ func TestTheRoomOfWhatIsAdoptedIsNotGivenAway(t *testing.T) {
 		t.Errorf("during a restore that may fail: %v", err)
 	}
 	must(t, p.Resize("new", disks("new", 600))) // within what is retained
-	if got := p.Stats().AllocatedDiskMB; got != 600 {
+	if got := p.Stats().Allocated.DiskMB; got != 600 {
 		t.Errorf("%d MB allocated; want 600", got)
 	}
 }
@@ -128,7 +128,7 @@ func TestARetentionIsOfSomethingAndMayBeMeasuredAnew(t *testing.T) {
 	p := withRetained(t, 600)
 	must(t, p.Retain("old", "t", 200))
 	must(t, p.Retain("found", "t", 5000)) // it is there, room or not
-	if s := p.Stats(); s.RetainedDiskMB != 5200 || s.AvailableDiskMB != 0 {
+	if s := p.Stats(); s.RetainedDiskMB != 5200 || s.Available.DiskMB != 0 {
 		t.Errorf("stats %+v", s)
 	}
 	for _, mb := range []int64{-1, backend.MaxQuantity*sku.MaxDiskMB + 1} {
