@@ -1,0 +1,149 @@
+package hosting
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/berth-cloud/berth/backend"
+	"github.com/berth-cloud/berth/backend/hosting/manifest"
+	"github.com/berth-cloud/berth/backend/hosting/pool"
+	"github.com/berth-cloud/berth/provider"
+)
+
+// Outbox takes callbacks and delivers them; package outbox has one.
+type Outbox interface {
+	// Add takes a callback. The same operation again is the same callback.
+	Add(ctx context.Context, op, lease, url string, payload backend.CallbackPayload) error
+	// Step sends what is due of a lease and says when to call again; 0 is not.
+	Step(ctx context.Context, lease string) (time.Duration, error)
+	// Pending is every lease that has callbacks.
+	Pending(ctx context.Context) ([]string, error)
+}
+
+// Config is what a Hosting stands on.
+type Config struct {
+	// Name is the backend's, in callbacks.
+	Name     string
+	Provider provider.Provider
+	// Store has the leases. Nobody else writes below "leases/" and "manifests/".
+	Store  provider.StateStore
+	Outbox Outbox
+	SKUs   pool.Resolver
+	Pool   *pool.Pool
+	Images manifest.Policy
+	// Target refuses callback URLs; nil takes any.
+	Target func(url string) error
+	// BindAddress is where the ports of leases are published, and Host how clients
+	// name that address; "" is the address itself.
+	BindAddress netip.Addr
+	Host        string
+	// NewID makes the ids of operations; it is given for tests.
+	NewID  func() string
+	Now    func() time.Time
+	Logger *slog.Logger
+	Timing Timing
+}
+
+// Timing bounds the work on a lease. A zero field has the default.
+type Timing struct {
+	Provision time.Duration // until a new lease is ready; 10 min
+	Replace   time.Duration // until a restart or an update is done; 10 min
+	Rollback  time.Duration // until what went wrong is back; 2 min
+	Recheck   time.Duration // between two looks at what is not ready; 1 s
+	Watchdog  time.Duration // between two looks at what is; 5 min
+}
+
+func (t Timing) withDefaults() Timing {
+	return Timing{
+		Provision: cmp.Or(t.Provision, 10*time.Minute), Replace: cmp.Or(t.Replace, 10*time.Minute),
+		Rollback: cmp.Or(t.Rollback, 2*time.Minute), Recheck: cmp.Or(t.Recheck, time.Second), Watchdog: cmp.Or(t.Watchdog, 5*time.Minute),
+	}
+}
+
+// Hosting is a backend.Backend. Make it with Open.
+type Hosting struct {
+	cfg  Config
+	rows *rows
+	hub  hub
+
+	mu    sync.Mutex
+	steps map[string]*stepping
+	// seen is how each lease that is ready was reached, as of its last Step.
+	seen map[string]*backend.LeaseInfo
+}
+
+var (
+	_ backend.Backend        = (*Hosting)(nil)
+	_ backend.ProvisionPager = (*Hosting)(nil)
+)
+
+// ErrConfig is a configuration that no Hosting can be made from.
+var ErrConfig = errors.New("hosting configuration is not valid")
+
+// Open reads the leases and counts what they hold. What it may not have finished
+// goes on with the next Step.
+func Open(ctx context.Context, cfg Config) (*Hosting, error) {
+	switch {
+	case cfg.Name == "":
+		return nil, fmt.Errorf("%w: it has no name", ErrConfig)
+	case cfg.Provider == nil, cfg.Store == nil, cfg.Outbox == nil, cfg.SKUs == nil, cfg.Pool == nil, cfg.NewID == nil, cfg.Now == nil:
+		return nil, fmt.Errorf("%w: a provider, a store, an outbox, SKUs, a pool, ids and a clock are needed", ErrConfig)
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Target == nil {
+		cfg.Target = func(string) error { return nil }
+	}
+	cfg.Timing = cfg.Timing.withDefaults()
+	all, err := openRows(ctx, cfg.Store)
+	if err != nil {
+		return nil, err
+	}
+	h := &Hosting{cfg: cfg, rows: all, steps: map[string]*stepping{}, seen: map[string]*backend.LeaseInfo{}}
+	return h, h.count()
+}
+
+// count puts what the leases hold into the pool.
+func (h *Hosting) count() error {
+	var found pool.Facts
+	all, _ := h.rows.page("", 0)
+	for _, r := range all {
+		if !r.holds() {
+			continue
+		}
+		instances, err := pool.Instances(r.Lease, r.Items, h.cfg.SKUs)
+		if err != nil {
+			// Its SKU is gone from the configuration. It runs on; a change is refused.
+			h.cfg.Logger.Error("what a lease holds cannot be counted", "lease", r.Lease, "error", err)
+			continue
+		}
+		found.Holdings = append(found.Holdings, pool.Holding{Lease: r.Lease, Tenant: r.Tenant, Instances: instances})
+	}
+	if err := h.cfg.Pool.Rebuild(found, nil); err != nil {
+		return fmt.Errorf("count what leases hold: %w", err)
+	}
+	return nil
+}
+
+// holds reports whether a lease has its share of the pool.
+func (r *row) holds() bool {
+	return !r.Gone && (r.Status != backend.ProvisionStatusFailed || len(r.Old)+len(r.Workloads) > 0)
+}
+
+// Name implements backend.Backend.
+func (h *Hosting) Name() string { return h.cfg.Name }
+
+// cleanupTime bounds what is done after a context has ended.
+const cleanupTime = 10 * time.Second
+
+// afterwards is a context for what has to be done though the caller's has ended.
+func afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+}

@@ -1,0 +1,44 @@
+// Package hosting is the backend that provisions: it hosts leases on any
+// provider.Provider.
+//
+// A lease is a row. Each of its services is one workload of the provider, with as
+// many replicas as the item's quantity, and the workloads of a lease share a
+// network. A call of the [Hosting] checks the request, changes the row and returns;
+// [Hosting.Step] makes what is true follow it: it observes, plans with a function
+// that knows nothing but the row and the world, and carries out, once. Whoever owns
+// the Hosting calls Step for every lease, at its start, when [Hosting.Watch] tells
+// of one, and when the Step before said.
+//
+// # The life of a lease
+//
+//	              Provision
+//	                  |            Restart, Update, Provision again
+//	                  v           +-----------------------------------+
+//	           provisioning ------|---> failed <------ failing        |
+//	                  |           |        ^              ^           |
+//	                  v           |        | lost         | a workload failed,
+//	  +----------> ready ---------+--------|--------------+ and a second look agrees
+//	  |               |                    |
+//	  | done, or      | Restart, Update    |
+//	  | went back     v                    |
+//	  +---- restarting, updating ----------+
+//
+//	any of them -- Deprovision --> deprovisioning --> gone
+//
+// Every transition into ready and failed has one callback, which is written into
+// the row with the status and goes from there to the outbox. A change that failed
+// and went back to what served ends ready with a failed callback. Deprovision
+// preempts: it takes the row whatever is under way, whose result then comes too
+// late to be written, so that no callback of it follows.
+//
+// # A crash
+//
+// The row says what is to be, and each effect may be repeated. A Step after a
+// restart plans from what it finds. Nothing is destroyed for something that is not
+// there: an unreadable store, an error or a timeout of the provider ends a Step and
+// changes nothing.
+//
+// What must never happen here: a wait in a call, two writers of one lease, a
+// callback for what a Deprovision overtook, an engine's text in a message for a
+// tenant.
+package hosting

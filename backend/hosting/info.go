@@ -1,0 +1,119 @@
+package hosting
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/berth-cloud/berth/backend"
+	"github.com/berth-cloud/berth/provider"
+)
+
+// remember keeps how a lease is reached, so that nobody who asks waits for an
+// engine.
+func (h *Hosting) remember(r *row, w *world) {
+	if r.Status != backend.ProvisionStatusReady {
+		h.forget(r.Lease)
+		return
+	}
+	info := h.describe(r, w)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seen[r.Lease] = info
+}
+
+func (h *Hosting) forget(lease string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.seen, lease)
+}
+
+// GetInfo implements backend.Backend.
+func (h *Hosting) GetInfo(ctx context.Context, lease string) (*backend.LeaseInfo, error) {
+	r, err := h.live(lease)
+	if err != nil {
+		return nil, err
+	}
+	if r.Status != backend.ProvisionStatusReady {
+		return nil, fmt.Errorf("lease %s is %s: %w", lease, r.Status, backend.ErrNotProvisioned)
+	}
+	h.mu.Lock()
+	info := h.seen[lease]
+	h.mu.Unlock()
+	if info == nil { // it was not looked at yet
+		w, err := h.observe(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		info = h.describe(r, w)
+	}
+	return info, nil
+}
+
+// describe makes of what was observed how a lease is reached.
+func (h *Hosting) describe(r *row, w *world) *backend.LeaseInfo {
+	info := &backend.LeaseInfo{Host: h.host(), Services: map[string]backend.LeaseService{}}
+	images := map[string]string{}
+	if rel := r.active(); rel != nil {
+		images = rel.Images
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Workloads)) {
+		st := w.status[r.Workloads[name].Instance]
+		if st == nil {
+			continue
+		}
+		info.Services[name] = backend.LeaseService{Instances: h.instances(name, images[name], st)}
+	}
+	if len(info.Services) == 1 {
+		for _, s := range info.Services {
+			info.Instances = s.Instances
+			if len(s.Instances) > 0 {
+				info.Ports = s.Instances[0].Ports
+			}
+		}
+	}
+	return info
+}
+
+func (h *Hosting) host() string {
+	if h.cfg.Host != "" {
+		return h.cfg.Host
+	}
+	return h.cfg.BindAddress.String()
+}
+
+// instances are the containers of a service. Only the ports that are bound on the
+// host are a tenant's way in.
+func (h *Hosting) instances(service, image string, st *provider.InstanceStatus) []backend.LeaseInstance {
+	out := []backend.LeaseInstance{}
+	for _, replica := range st.Services[service].Replicas {
+		one := backend.LeaseInstance{
+			InstanceIndex: replica.Replica, ContainerID: replica.ProviderRef, Image: image, Status: string(replica.State),
+			Ports: map[string]backend.PortBinding{},
+		}
+		for _, e := range st.Endpoints {
+			if e.ServiceName != service || e.Replica == nil || *e.Replica != replica.Replica {
+				continue
+			}
+			if host, port, ok := bound(e); ok {
+				one.Ports[strconv.Itoa(e.Port)+"/"+e.Protocol] = backend.PortBinding{HostIP: host, HostPort: port}
+			}
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// bound is where on the host an endpoint is, if it is there.
+func bound(e provider.Endpoint) (host, port string, ok bool) {
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return "", "", false
+	}
+	host, port, err = net.SplitHostPort(u.Host)
+	return host, port, err == nil && port != strconv.Itoa(e.Port)
+}

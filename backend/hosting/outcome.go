@@ -1,0 +1,136 @@
+package hosting
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/berth-cloud/berth/backend"
+	"github.com/berth-cloud/berth/provider"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// announce adds a callback.
+func (r *row) announce(op string, status backend.CallbackStatus, message string) {
+	r.Pending = append(r.Pending, pending{
+		Op: op, URL: r.CallbackURL, Payload: backend.CallbackPayload{LeaseUUID: r.Lease, Status: status, Error: message},
+	})
+}
+
+// succeeded is the row of a lease whose operation is done.
+func succeeded(r *row) *row {
+	next := r.clone()
+	for i := range next.Releases {
+		switch rel := &next.Releases[i]; {
+		case rel.Version == r.Op.Version:
+			rel.Status, rel.Reason, rel.Message = backend.ReleaseStatusActive, "", ""
+		case rel.Status == backend.ReleaseStatusActive:
+			rel.Status = backend.ReleaseStatusSuperseded
+		}
+	}
+	next.Status, next.Op = backend.ProvisionStatusReady, nil
+	next.FailCount, next.Reason, next.Message = 0, "", ""
+	next.announce(r.Op.ID, backend.CallbackStatusSuccess, "")
+	return next
+}
+
+// failed is the row of a lease that could not be provisioned. What was made of it
+// goes.
+func failed(r *row, w *world, f *failure) *row {
+	next := r.clone()
+	next.fail(f)
+	next.retire()
+	return next
+}
+
+// refused is the row of a lease for which the provider will not do what it needs.
+func refused(r *row, w *world) *row {
+	f := &failure{backend.ReasonInternal, "internal error"}
+	switch {
+	case r.Op.Kind == opProvision:
+		return failed(r, w, f)
+	case r.Op.Failed != nil: // going back too
+		return lost(r)
+	}
+	next := r.clone()
+	next.Op.Failed, next.Op.BackBy = f, w.now.Add(w.timing.Rollback)
+	return next
+}
+
+// fail ends the operation.
+func (r *row) fail(f *failure) {
+	if rel := r.release(r.Op.Version); rel != nil && rel.Status == backend.ReleaseStatusDeploying {
+		rel.Status, rel.Reason, rel.Message = backend.ReleaseStatusFailed, f.Reason, f.Message
+	}
+	r.Status, r.Reason, r.Message = backend.ProvisionStatusFailed, f.Reason, f.Message
+	r.FailCount++
+	r.announce(r.Op.ID, backend.CallbackStatusFailed, f.Message)
+	r.Op = nil
+}
+
+// words are what a failed change is called.
+func (o *operation) words() failure {
+	if o.Kind == opUpdate {
+		return failure{backend.ReasonUpdateFailed, "update failed"}
+	}
+	return failure{backend.ReasonRestartFailed, "restart failed"}
+}
+
+// wentBack is the row of a lease that has what it had before a change that failed.
+func wentBack(r *row) *row {
+	next := r.clone()
+	f := r.Op.words()
+	f.Message += ": " + r.Op.Failed.Message + "; rolled back to previous version"
+	next.fail(&f)
+	next.Status = backend.ProvisionStatusReady
+	for name, one := range next.Workloads {
+		if !one.Before.IsNil() {
+			next.Workloads[name] = workload{Instance: one.Instance, Release: one.Before}
+		}
+	}
+	return next
+}
+
+// lost is the row of a lease that did not come back.
+func lost(r *row) *row {
+	next := r.clone()
+	f := r.Op.words()
+	f.Message += ": " + r.Op.Failed.Message + "; rollback failed"
+	next.fail(&f)
+	return next
+}
+
+// explain says why a workload failed, in words of our own: the provider's may have
+// paths, addresses or what the tenant's program printed.
+func explain(st *provider.InstanceStatus) failure {
+	f := failure{backend.ReasonInternal, "internal error"}
+	for _, reason := range reasons(st) {
+		switch reason {
+		case provider.ReasonImageUnavailable, provider.ReasonPulling:
+			return failure{backend.ReasonImagePullFailed, "image pull failed"}
+		case provider.ReasonOutOfMemory:
+			return failure{backend.ReasonContainerExited, "container ran out of memory"}
+		case provider.ReasonStartFailed:
+			return failure{backend.ReasonContainerExited, "container could not start"}
+		case provider.ReasonExited, provider.ReasonCrashLoop:
+			return failure{backend.ReasonContainerExited, "container exited during startup"}
+		case provider.ReasonUnhealthy, provider.ReasonReadyTimeout:
+			return failure{backend.ReasonContainerExited, "container reported unhealthy"}
+		case provider.ReasonNoCapacity:
+			f = failure{backend.ReasonInternal, "no capacity for the container"}
+		case provider.ReasonRolloutFailed:
+			f = failure{backend.ReasonContainerExited, "the new containers did not become ready"}
+		}
+	}
+	return f
+}
+
+// reasons are those of an instance and of its services.
+func reasons(st *provider.InstanceStatus) []provider.Reason {
+	out := []provider.Reason{st.Reason}
+	for _, name := range slices.Sorted(maps.Keys(st.Services)) {
+		out = append(out, st.Services[name].Reason)
+	}
+	return out
+}

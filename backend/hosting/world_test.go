@@ -1,0 +1,162 @@
+package hosting_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/berth-cloud/berth/backend"
+	"github.com/berth-cloud/berth/backend/backendtest"
+	"github.com/berth-cloud/berth/backend/hosting"
+	"github.com/berth-cloud/berth/backend/hosting/manifest"
+	"github.com/berth-cloud/berth/backend/hosting/pool"
+	"github.com/berth-cloud/berth/backend/hosting/sku"
+	"github.com/berth-cloud/berth/provider"
+	"github.com/berth-cloud/berth/provider/memory"
+	"github.com/berth-cloud/berth/provider/providertest/script"
+	"github.com/berth-cloud/berth/secrets"
+)
+
+const micro = "018f3c1e-7b2a-7c4d-9e5f-00000000000a"
+
+// world is a hosting on a cluster in memory, with its callbacks.
+type world struct {
+	t       testing.TB
+	cluster *memory.Cluster
+	records *provider.MemoryStore // the provider's
+	store   *provider.MemoryStore // the leases'
+	out     *outbox
+	calls   *backendtest.Callbacks
+	*hosting.Hosting
+
+	mu sync.Mutex
+	op int
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{
+		t: t, cluster: memory.NewCluster(nil), records: provider.NewMemoryStore(), store: provider.NewMemoryStore(), calls: new(backendtest.Callbacks),
+	}
+	t.Cleanup(w.cluster.Close)
+	w.out = &outbox{calls: w.calls, known: map[string]bool{}, waiting: map[string][]backend.CallbackPayload{}}
+	for _, version := range []string{"1", "2"} {
+		w.cluster.AddImage("docker.io/library/program:"+version, memory.Image{
+			Env: map[string]string{"VERSION": version}, Entrypoint: []string{"/program"}, Command: []string{"listen:8080", "wait"},
+			Programs: map[string]memory.Program{"/program": func(ctx context.Context, p *memory.Process) int { return script.Run(ctx, process{p}) }},
+		})
+	}
+	w.open()
+	return w
+}
+
+// process connects within the cluster.
+type process struct{ *memory.Process }
+
+func (p process) Dial(ctx context.Context, address string) (net.Conn, error) {
+	return p.Process.Dial(ctx, address)
+}
+
+// open starts the hosting anew on what is stored.
+func (w *world) open() {
+	w.t.Helper()
+	catalog, err := sku.New(sku.Config{
+		Profiles: []sku.Profile{{Name: "micro", CPUCores: 0.25, MemoryMB: 64}}, Mapping: []sku.Mapping{{SKU: micro, Profile: "micro"}},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	all, err := pool.New(pool.Config{Total: sku.Size{MilliCPU: 25 * 250, MemoryMB: 64 * 25}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	images, err := manifest.NewPolicy("docker.io")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.Hosting, err = hosting.Open(context.Background(), hosting.Config{
+		Name:     "memory-1",
+		Provider: memory.New(memory.Options{Cluster: w.cluster, Store: w.records, Vault: secrets.NewMemory(), Mode: memory.Stepped}),
+		Store:    w.store, Outbox: w.out, SKUs: catalog, Pool: all, Images: images, BindAddress: netip.MustParseAddr("127.0.0.1"),
+		NewID: w.newID, Now: time.Now,
+		Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) newID() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.op++
+	return fmt.Sprint("op-", w.op)
+}
+
+// wait makes steps of every lease until cond holds.
+func (w *world) wait(cond func() bool) bool {
+	for range 3000 {
+		if cond() {
+			return true
+		}
+		leases, err := w.Leases(context.Background())
+		if err != nil {
+			w.t.Error(err)
+			return false
+		}
+		for _, lease := range leases {
+			_, err := w.Step(context.Background(), lease)
+			if err != nil {
+				w.t.Logf("step: %v", err)
+			}
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	return cond()
+}
+
+// outbox delivers at once.
+type outbox struct {
+	calls *backendtest.Callbacks
+
+	mu      sync.Mutex
+	known   map[string]bool
+	waiting map[string][]backend.CallbackPayload
+}
+
+func (o *outbox) Add(_ context.Context, op, lease, _ string, p backend.CallbackPayload) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.known[op] {
+		o.known[op] = true
+		o.waiting[lease] = append(o.waiting[lease], p)
+	}
+	return nil
+}
+
+func (o *outbox) Step(ctx context.Context, lease string) (time.Duration, error) {
+	o.mu.Lock()
+	due := o.waiting[lease]
+	delete(o.waiting, lease)
+	o.mu.Unlock()
+	for _, p := range due {
+		if err := o.calls.Deliver(ctx, p); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+func (o *outbox) Pending(context.Context) ([]string, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var out []string
+	for lease := range o.waiting {
+		out = append(out, lease)
+	}
+	return out, nil
+}
