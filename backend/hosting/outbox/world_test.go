@@ -26,6 +26,12 @@ const (
 	target = "https://holder.example/callbacks/provision?token=hush"
 )
 
+// tb is a test, or one run of a model.
+type tb interface {
+	Helper()
+	Fatal(args ...any)
+}
+
 // clock is a time that the test moves.
 type clock struct {
 	mu sync.Mutex
@@ -66,7 +72,7 @@ type holder struct {
 	got []backend.CallbackPayload
 }
 
-func newHolder(t testing.TB, now func() time.Time) *holder {
+func newHolder(t tb, now func() time.Time) *holder {
 	t.Helper()
 	v, err := hmacauth.NewVerifier(hmacauth.Config{Secrets: []string{secret}, Now: now})
 	if err != nil {
@@ -105,7 +111,7 @@ func (h *holder) words() []string {
 	return out
 }
 
-func newOutbox(t testing.TB, store provider.StateStore, now func() time.Time, to http.RoundTripper, change func(*outbox.Config)) *outbox.Outbox {
+func newOutbox(t tb, store provider.StateStore, now func() time.Time, to http.RoundTripper, change func(*outbox.Config)) *outbox.Outbox {
 	t.Helper()
 	key, err := hmacauth.NewKey(secret)
 	if err != nil {
