@@ -1,4 +1,5 @@
-// Command berthd is Berth's daemon: "berthd server" is the control plane.
+// Command berthd is Berth's daemon: "berthd server" is the control plane, and
+// "berthd backend" hosts leases.
 package main
 
 import (
@@ -14,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/berth-cloud/berth/internal/daemon"
+	"github.com/berth-cloud/berth/internal/daemon/backendd"
 	"github.com/berth-cloud/berth/internal/flaglist"
 )
 
@@ -23,16 +25,18 @@ var (
 	revision = ""
 )
 
-const usage = `berthd runs Berth's control plane.
+const usage = `berthd runs Berth's control plane, or a backend that hosts leases.
 
 Usage:
   berthd server [flags]    keep apps running on this machine's Docker engine
+  berthd backend [flags]   host leases on this machine's Docker engine, over signed HTTP
   berthd version           print the version
 
-Example:
+Examples:
   berthd server --data-dir /var/lib/berth --ingress-http :80
+  berthd backend --config /etc/berth/backend.yaml --data-dir /var/lib/berth-backend
 
-"berthd server -h" lists the flags. Exit codes: 0 ended as asked, 1 failed, 2 wrong usage.
+"berthd server -h" and "berthd backend -h" list the flags. Exit codes: 0 ended as asked, 1 failed, 2 wrong usage.
 `
 
 func main() {
@@ -47,6 +51,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	switch args[0] {
 	case "server":
 		return server(args[1:], stderr)
+	case "backend":
+		return backend(args[1:], stderr)
 	case "version", "--version":
 		_, _ = fmt.Fprintln(stdout, "berthd", version)
 		return 0
@@ -105,4 +111,40 @@ func serverFlags(args []string, stderr io.Writer) (daemon.Config, slog.Level, er
 		return cfg, level, fmt.Errorf("--network-pool: %q is not a prefix such as 10.210.0.0/16", *pool)
 	}
 	return cfg, level, nil
+}
+
+func backend(args []string, stderr io.Writer) int {
+	opts, level, err := backendFlags(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(stderr, "berthd backend: %v\n", err)
+		return 2
+	}
+	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := backendd.Run(ctx, opts, logger); err != nil {
+		_, _ = fmt.Fprintf(stderr, "berthd backend: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+func backendFlags(args []string, stderr io.Writer) (backendd.Options, slog.Level, error) {
+	opts := backendd.Options{Version: version}
+	var level slog.Level
+	f := flag.NewFlagSet("berthd backend", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.StringVar(&opts.ConfigFile, "config", "/etc/berth/backend.yaml", "`file` of settings")
+	f.StringVar(&opts.DataDir, "data-dir", "/var/lib/berth-backend", "`directory` of the store")
+	f.TextVar(&level, "log-level", slog.LevelInfo, "debug, info, warn or error")
+	if err := f.Parse(args); err != nil {
+		return opts, level, err
+	}
+	if f.NArg() > 0 {
+		return opts, level, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	return opts, level, nil
 }

@@ -1,0 +1,93 @@
+package backendd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/net/netutil"
+
+	"github.com/berth-cloud/berth/backend/hmacauth"
+	"github.com/berth-cloud/berth/backend/server"
+)
+
+// Bounds of connections and requests.
+const (
+	maxConns       = 512
+	maxHeaderBytes = 32 << 10
+	headerTimeout  = 10 * time.Second
+	readTimeout    = 30 * time.Second
+	writeTimeout   = 75 * time.Second // longer than a call of the backend may take
+	idleTimeout    = 2 * time.Minute
+	stopTimeout    = 40 * time.Second // until requests that are under way are answered
+)
+
+// unenforced is said to whoever looks at the health of a backend that sells disks.
+const unenforced = "the size of a disk is counted and not enforced"
+
+// handler is the protocol.
+func (b *backendd) handler() (http.Handler, error) {
+	known := make([]string, len(b.set.Requests))
+	for i, s := range b.set.Requests {
+		known[i] = s.RevealString()
+	}
+	verifier, err := hmacauth.NewVerifier(hmacauth.Config{Secrets: known, Refused: func(r *http.Request, err error) {
+		b.logger.WarnContext(r.Context(), "a request was refused for its signature", "remote", r.RemoteAddr, "method", r.Method, "error", err)
+	}})
+	if err != nil {
+		return nil, err
+	}
+	var notes []string
+	if b.set.SKUs.UnenforcedDisk() {
+		notes = append(notes, unenforced)
+	}
+	return server.New(
+		&prompt{Hosting: b.hosting, pool: b.pool, wake: func(lease string) { b.engine.Enqueue(leaseKey(lease)) }},
+		server.Config{
+			Auth: verifier, Metrics: promhttp.HandlerFor(b.registry, promhttp.HandlerOpts{}), Notes: notes, Logger: b.logger,
+			RequestsTotal: b.metrics.requests, RequestDuration: b.metrics.duration,
+		}), nil
+}
+
+// listen serves until ctx is done, and then until the requests that are under way are
+// answered.
+func (b *backendd) listen(ctx context.Context, l net.Listener, handler http.Handler) error {
+	srv := &http.Server{
+		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes, TLSConfig: b.set.TLS(),
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ErrorLog:    slog.NewLogLogger(b.logger.Handler(), slog.LevelDebug),
+	}
+	l = netutil.LimitListener(l, maxConns)
+	ended := make(chan error, 1)
+	go func() {
+		if srv.TLSConfig != nil {
+			ended <- srv.ServeTLS(l, "", "")
+			return
+		}
+		ended <- srv.Serve(l)
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	err := srv.Shutdown(stop)
+	if err != nil {
+		_ = srv.Close() // what is left is cut
+	}
+	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	if err != nil {
+		return fmt.Errorf("stop the server: %w", err)
+	}
+	return nil
+}
