@@ -164,3 +164,71 @@ func TestNothingIsForgottenUnderWay(t *testing.T) {
 		t.Errorf("after that it is %v", err)
 	}
 }
+
+func TestALeaseThatComesBackIsRemembered(t *testing.T) {
+	store, c := provider.NewMemoryStore(), newClock()
+	h := newHolder(t, c.now)
+	o := newOutbox(t, store, c.now, h, nil)
+	add(t, o, "a")
+	step(t, o)
+	if err := o.Forget(t.Context(), lease); err != nil {
+		t.Fatal(err)
+	}
+	add(t, o, "b")
+	step(t, o)
+	c.move(time.Minute)
+	if _, err := o.Pending(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	add(t, o, "b")
+	step(t, o)
+	if !slices.Equal(h.words(), []string{"a", "b"}) {
+		t.Errorf("delivered are %q", h.words())
+	}
+}
+
+// An answer that comes after its claim has lapsed is for its own callback alone.
+func TestALateAnswerIsForItsOwnCallback(t *testing.T) {
+	tried := outbox.State{Pending: 1, Attempts: 1, Failure: "answered with 500"} // b, which is next
+	for name, tt := range map[string]struct {
+		meanwhile func(*testing.T, *outbox.Outbox)
+		other     int // what the other attempt is answered with
+		late      int // and this one, after that
+		want      outbox.State
+	}{
+		"acknowledged after the lease came back": {func(t *testing.T, o *outbox.Outbox) {
+			if err := o.Forget(t.Context(), lease); err != nil {
+				t.Error(err)
+			}
+			add(t, o, "b")
+		}, 500, 200, tried},
+		"refused after another attempt":      {func(t *testing.T, o *outbox.Outbox) { step(t, o) }, 500, 404, outbox.State{Pending: 1, Attempts: 2, Failure: "answered with 500"}},
+		"acknowledged after another attempt": {func(t *testing.T, o *outbox.Outbox) { step(t, o) }, 500, 200, outbox.State{}},
+		"acknowledged by both": {func(t *testing.T, o *outbox.Outbox) {
+			step(t, o)
+			add(t, o, "b")
+		}, 200, 200, tried},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, c := provider.NewMemoryStore(), newClock()
+			other := newOutbox(t, store, c.now, wire(func(*http.Request) (*http.Response, error) { return reply(tt.other, ""), nil }), nil)
+			first := true
+			o := newOutbox(t, store, c.now, wire(func(*http.Request) (*http.Response, error) {
+				if first {
+					first = false
+					c.move(21 * time.Second)
+					tt.meanwhile(t, other)
+					return reply(tt.late, ""), nil
+				}
+				return reply(500, ""), nil
+			}), nil)
+			add(t, o, "a")
+			_ = step(t, o)
+			s, err := o.Look(t.Context(), lease)
+			s.CreatedAt, s.NextTry = time.Time{}, time.Time{}
+			if err != nil || s != tt.want {
+				t.Errorf("there is %+v, %v, want %+v", s, err, tt.want)
+			}
+		})
+	}
+}

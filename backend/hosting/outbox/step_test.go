@@ -277,9 +277,11 @@ func TestNoRowIsUnderWayTwiceAtATime(t *testing.T) {
 				add(t, newOutbox(t, store, time.Now, to, nil), "b")
 				end := time.Now().Add(5 * time.Minute)
 				var steps sync.WaitGroup
-				for range 4 {
-					o := newOutbox(t, slowStore{store, tt.write}, time.Now, to, nil)
+				for n := range 4 {
+					// The first claims, and is slow to learn that it did.
+					o := newOutbox(t, slowStore{store, tt.write / time.Duration(1+3*n)}, time.Now, to, nil)
 					steps.Go(func() {
+						<-time.After(time.Duration(n) * 100 * time.Millisecond)
 						for time.Now().Before(end) {
 							again, err := o.Step(t.Context(), lease)
 							if err != nil && !errors.Is(err, provider.ErrConflict) && !errors.Is(err, context.DeadlineExceeded) {
