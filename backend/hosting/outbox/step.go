@@ -14,8 +14,8 @@ const retryStore = time.Second
 //
 // It is good to call again after the time that it returns, also with an error; 0 is
 // not before the next Add. That a callback could not be delivered is no error: those
-// are of the store, ErrRecord, and that of a context that was cancelled. A callback
-// whose attempt was cut short by that is due at once.
+// are ErrInvalid, ErrRecord, those of the store and that of the context. A callback
+// whose attempt was cut short by a cancel is due at once.
 func (o *Outbox) Step(ctx context.Context, lease string) (again time.Duration, err error) {
 	if lease, err = leaseName(lease); err != nil {
 		return 0, err
