@@ -77,6 +77,11 @@ e2e-zero-drop: ## Change a service 20 times under load while the control plane i
 	@$(MAKE) --no-print-directory build
 	@$(GO) run ./test/zerodrop
 
+.PHONY: e2e-backend
+e2e-backend: ## Hold leases of a backend on the real engine while it is killed
+	@scripts/setup
+	@$(GO) run ./test/e2ebackend
+
 .PHONY: lint
 lint: ## Run the linters (the first run builds them)
 	@scripts/lint

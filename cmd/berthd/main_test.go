@@ -9,21 +9,25 @@ import (
 )
 
 func TestEveryFlagIsInTheReference(t *testing.T) {
-	var help bytes.Buffer
-	if code := run([]string{"server", "-h"}, &help, &help); code != 0 {
-		t.Fatalf("code %d: %s", code, help.String())
-	}
 	page, err := os.ReadFile("../../docs/reference/daemons.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	flags := regexp.MustCompile(`(?m)^  -([a-z-]+)`).FindAllStringSubmatch(help.String(), -1)
-	if len(flags) < 10 {
-		t.Fatalf("%d flags in %s", len(flags), help.String())
-	}
-	for _, f := range flags {
-		if !strings.Contains(string(page), "| `--"+f[1]+"` |") {
-			t.Errorf("docs/reference/daemons.md does not have --%s", f[1])
+	for command, least := range map[string]int{"server": 10, "backend": 3} {
+		var help bytes.Buffer
+		if code := run([]string{command, "-h"}, &help, &help); code != 0 {
+			t.Fatalf("code %d: %s", code, help.String())
+		}
+		_, section, _ := strings.Cut(string(page), "\n## berthd "+command+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		flags := regexp.MustCompile(`(?m)^  -([a-z-]+)`).FindAllStringSubmatch(help.String(), -1)
+		if len(flags) < least {
+			t.Fatalf("%d flags in %s", len(flags), help.String())
+		}
+		for _, f := range flags {
+			if !strings.Contains(section, "| `--"+f[1]+"` |") {
+				t.Errorf("docs/reference/daemons.md does not have --%s of %s", f[1], command)
+			}
 		}
 	}
 }
@@ -40,6 +44,8 @@ func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 		{[]string{"server", "--network-pool", "10.1.0.0"}, 2, `"10.1.0.0" is not a prefix such as`},
 		{[]string{"server", "--nope"}, 2, "-nope"},
 		{[]string{"server", "--data-dir", "", "--socket", "/nowhere/berth.sock"}, 1, "a data directory and a socket are needed"},
+		{[]string{"backend", "now"}, 2, `unexpected argument "now"`},
+		{[]string{"backend", "--config", "/nowhere/backend.yaml", "--data-dir", "/nowhere"}, 1, "/nowhere/backend.yaml"},
 		{[]string{"version"}, 0, "berthd dev"},
 		{[]string{"help"}, 0, "berthd server [flags]"},
 	} {

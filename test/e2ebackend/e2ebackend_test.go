@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/berth-cloud/berth/internal/docker/dockertest/testimage"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestALeaseLivesOnARealEngine is the short form: one lease of the first shape, from
+// provision to its end, and one kill.
+func TestALeaseLivesOnARealEngine(t *testing.T) {
+	o := defaults()
+	o.docker, o.out = "unix://"+testimage.Socket(t), t.Output()
+	o.pool = "10.228.0.0/16"
+	o.leases, o.atOnce, o.kills, o.every = 1, 1, 1, 2*time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	r, err := run(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.problems(o) {
+		t.Error(p)
+	}
+	t.Log(r)
+}

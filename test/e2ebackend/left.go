@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	moby "github.com/moby/moby/client"
+
+	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/store/sqlite"
+)
+
+// settleTime bounds how long the backend may take to bury the leases that were given
+// up.
+const settleTime = 30 * time.Second
+
+// settled waits until the backend lists no lease.
+func (s *stand) settled(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	for {
+		all, err := s.holder.ListProvisions(ctx)
+		if err == nil && len(all) == 0 {
+			return nil
+		}
+		if !pause(ctx, 100*time.Millisecond) {
+			return nil // what is there is counted as left
+		}
+	}
+}
+
+// left is what there is of leases on the engine and in the store. The backend must
+// have ended.
+func (s *stand) left(ctx context.Context) ([]string, error) {
+	st, err := sqlite.Open(ctx, sqlite.Options{Dir: s.data()})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = st.Close() }()
+	owner, err := st.InstanceID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.onEngine(ctx, owner)
+	if err != nil {
+		return out, err
+	}
+	keys, err := st.ListRecords(ctx, "")
+	for _, key := range keys {
+		if strings.HasPrefix(key, "leases/") || strings.HasPrefix(key, "manifests/") || strings.HasPrefix(key, "docker/") {
+			out = append(out, "record "+key)
+		}
+	}
+	return out, err
+}
+
+func ours(owner string) moby.Filters {
+	return make(moby.Filters).Add("label", docker.LabelInstance+"="+owner)
+}
+
+// onEngine is what bears the backend's mark.
+func (s *stand) onEngine(ctx context.Context, owner string) ([]string, error) {
+	var out []string
+	containers, err := s.engine.ContainerList(ctx, moby.ContainerListOptions{All: true, Filters: ours(owner)})
+	for i := range containers.Items {
+		out = append(out, "container "+strings.Join(containers.Items[i].Names, " "))
+	}
+	networks, err2 := s.engine.NetworkList(ctx, moby.NetworkListOptions{Filters: ours(owner)})
+	for i := range networks.Items {
+		out = append(out, "network "+networks.Items[i].Name)
+	}
+	volumes, err3 := s.engine.VolumeList(ctx, moby.VolumeListOptions{Filters: ours(owner)})
+	for i := range volumes.Items {
+		out = append(out, "volume "+volumes.Items[i].Name)
+	}
+	return out, errors.Join(err, err2, err3)
+}
+
+// tearDown ends everything and removes what is left.
+func (s *stand) tearDown(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearTimeout)
+	defer cancel()
+	if s.daemon != nil {
+		s.daemon.close()
+	}
+	var errs []error
+	if s.holder != nil {
+		errs = append(errs, s.holder.Close())
+	}
+	if s.engine != nil {
+		errs = append(errs, s.clear(ctx), s.engine.Close())
+	}
+	errs = append(errs, os.RemoveAll(s.dir))
+	if err := errors.Join(errs...); err != nil {
+		s.o.say("clean up: %v", err)
+	}
+}
+
+func (s *stand) clear(ctx context.Context) error {
+	var errs []error
+	drop := func(what string, err error) {
+		if err != nil && !errdefs.IsNotFound(err) {
+			errs = append(errs, fmt.Errorf("%s: %w", what, err))
+		}
+	}
+	if owner, err := s.owner(ctx); err == nil {
+		list, err := s.engine.ContainerList(ctx, moby.ContainerListOptions{All: true, Filters: ours(owner)})
+		drop("list containers", err)
+		for i := range list.Items {
+			_, err := s.engine.ContainerRemove(ctx, list.Items[i].ID, moby.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+			drop("remove a container", err)
+		}
+		networks, err := s.engine.NetworkList(ctx, moby.NetworkListOptions{Filters: ours(owner)})
+		drop("list networks", err)
+		for i := range networks.Items {
+			_, err := s.engine.NetworkRemove(ctx, networks.Items[i].ID, moby.NetworkRemoveOptions{})
+			drop("remove a network", err)
+		}
+		volumes, err := s.engine.VolumeList(ctx, moby.VolumeListOptions{Filters: ours(owner)})
+		drop("list volumes", err)
+		for i := range volumes.Items {
+			_, err := s.engine.VolumeRemove(ctx, volumes.Items[i].Name, moby.VolumeRemoveOptions{})
+			drop("remove a volume", err)
+		}
+	}
+	for v := range versions {
+		_, err := s.engine.ImageRemove(ctx, s.image(v), moby.ImageRemoveOptions{Force: true})
+		drop("remove an image", err)
+	}
+	return errors.Join(errs...)
+}
+
+// owner is the mark of what the backend made.
+func (s *stand) owner(ctx context.Context) (string, error) {
+	if _, err := os.Stat(s.data()); err != nil {
+		return "", err // it never began
+	}
+	st, err := sqlite.Open(ctx, sqlite.Options{Dir: s.data()})
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = st.Close() }()
+	return st.InstanceID(ctx)
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	moby "github.com/moby/moby/client"
+
+	"github.com/berth-cloud/berth/test/images/image"
+	"github.com/berth-cloud/berth/test/leaseholder"
+)
+
+const (
+	module       = "github.com/berth-cloud/berth"
+	buildTimeout = 5 * time.Minute
+	clearTimeout = time.Minute
+)
+
+// versions are the images: two that serve, and one that ends at once.
+var versions = map[string]map[string]string{
+	"v1": {"VERSION": "v1"}, "v2": {"VERSION": "v2"}, "broken": {"VERSION": "broken", "MODE": "exit"},
+}
+
+// stand is a backend of its own, and what is needed to look at it.
+type stand struct {
+	o          options
+	dir        string // settings, data, secrets, log
+	repository string // of its images
+	engine     *moby.Client
+	daemon     *process
+	holder     *leaseholder.Holder
+}
+
+func (s *stand) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *stand) image(version string) string { return s.repository + ":" + version }
+
+// erect builds everything and starts the backend. The stand is to be torn down even
+// when an error comes with it.
+func erect(ctx context.Context, o options) (*stand, error) {
+	dir, err := os.MkdirTemp("", "berth-e2ebackend-")
+	if err != nil {
+		return nil, err
+	}
+	name := strings.ToLower(rand.Text()[:8])
+	s := &stand{o: o, dir: dir, repository: "berth-test/e2ebackend-" + name}
+	if s.engine, err = image.Connect(o.docker); err != nil {
+		return s, err
+	}
+	if err := s.images(ctx); err != nil {
+		return s, err
+	}
+	binary := o.berthd
+	if binary == "" {
+		if binary, err = s.build(ctx); err != nil {
+			return s, err
+		}
+	}
+	addr, err := freeAddr(ctx)
+	if err != nil {
+		return s, err
+	}
+	requests, callbacks := rand.Text()+rand.Text(), rand.Text()+rand.Text()
+	if err := s.settings(addr, "e2e-"+name, requests, callbacks); err != nil {
+		return s, err
+	}
+	s.holder, err = leaseholder.Start(ctx, leaseholder.Config{BackendURL: "http://" + addr, Secret: requests, Callback: callbacks})
+	if err != nil {
+		return s, err
+	}
+	s.daemon, err = newProcess(filepath.Join(dir, "berthd.log"), binary,
+		"backend", "--config", filepath.Join(dir, "backend.yaml"), "--data-dir", s.data(), "--log-level", "info")
+	if err != nil {
+		return s, err
+	}
+	if err := s.daemon.begin(ctx); err != nil {
+		return s, err
+	}
+	return s, s.healthy(ctx)
+}
+
+func (s *stand) images(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
+	defer cancel()
+	binary, err := image.Compile(ctx, module+"/test/images/web")
+	if err != nil {
+		return err
+	}
+	for version, env := range versions {
+		img, err := image.Assemble(binary, image.Config{Env: env})
+		if err != nil {
+			return err
+		}
+		if _, err := image.Load(ctx, s.engine, s.image(version), img); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *stand) build(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
+	defer cancel()
+	binary := filepath.Join(s.dir, "berthd")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, module+"/cmd/berthd")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build berthd: %w\n%s", err, out)
+	}
+	return binary, nil
+}
+
+const settingsForm = `name: %[1]s
+listen: %[2]s
+secret_file: requests.secret
+callback_secret_file: callbacks.secret
+docker: %[3]s
+network_prefix: %[1]s
+network_pool: %[4]s
+bind_address: 127.0.0.1
+sku_profiles:
+  micro: {cpu_cores: 0.5, memory_mb: 64}
+sku_mapping:
+  %[5]s: micro
+total_cpu_cores: 100
+total_memory_mb: 100000
+allowed_registries: [docker.io]
+egress: {allow_loopback: true}
+timing: {provision: 90s, replace: 90s, rollback: 60s}
+`
+
+func (s *stand) settings(addr, name, requests, callbacks string) error {
+	return errors.Join(
+		os.WriteFile(filepath.Join(s.dir, "requests.secret"), []byte(requests+"\n"), 0o600),
+		os.WriteFile(filepath.Join(s.dir, "callbacks.secret"), []byte(callbacks+"\n"), 0o600),
+		os.WriteFile(filepath.Join(s.dir, "backend.yaml"), fmt.Appendf(nil, settingsForm, name, addr, s.o.docker, s.o.pool, tier), 0o600),
+	)
+}
+
+// freeAddr is an address that was free a moment ago. The backend is to have the same
+// after each kill, so that it cannot choose.
+func freeAddr(ctx context.Context) (string, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// healthy waits until the backend says that it can do its work.
+func (s *stand) healthy(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	defer cancel()
+	for {
+		err := s.holder.Health(ctx)
+		if err == nil {
+			return nil
+		}
+		if !pause(ctx, 50*time.Millisecond) {
+			return fmt.Errorf("the backend does not answer: %w\n%s", err, s.daemon.tail())
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
