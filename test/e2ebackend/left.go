@@ -52,9 +52,7 @@ func (s *stand) left(ctx context.Context) ([]string, error) {
 	}
 	keys, err := st.ListRecords(ctx, "")
 	for _, key := range keys {
-		if strings.HasPrefix(key, "leases/") || strings.HasPrefix(key, "manifests/") || strings.HasPrefix(key, "docker/") {
-			out = append(out, "record "+key)
-		}
+		out = append(out, "record "+key)
 	}
 	return out, err
 }

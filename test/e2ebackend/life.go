@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/berth-cloud/berth/backend"
 )
@@ -155,7 +154,7 @@ func (l *life) provision() operation {
 func (l *life) restart() operation {
 	var before []string
 	return operation{
-		name: "restart", want: backend.CallbackStatusSuccess, serves: cmpOr(l.serving, "v1"),
+		name: "restart", want: backend.CallbackStatusSuccess, serves: cmp.Or(l.serving, "v1"),
 		send: func(ctx context.Context) error {
 			if before == nil {
 				var err error
@@ -231,12 +230,3 @@ func (l *life) deprovision() operation {
 }
 
 const providerUUID = "018f3c1e-7b2a-7c4d-9e5f-0000000000ee"
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-func newLease() string { return uuid.NewString() }

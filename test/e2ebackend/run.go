@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // run is the whole of it. A result comes also with an error.
@@ -30,6 +32,9 @@ func run(ctx context.Context, o options) (*result, error) {
 	if err := s.settled(ctx); err != nil {
 		return r, err
 	}
+	if err := s.restart(ctx); err != nil {
+		return r, err
+	}
 	if err := s.daemon.stop(); err != nil {
 		return r, err
 	}
@@ -38,6 +43,28 @@ func run(ctx context.Context, o options) (*result, error) {
 		o.say("the end of the backend's log:\n%s", s.daemon.tail())
 	}
 	return r, err
+}
+
+// restart ends the backend as an operator does, and starts it once more. What is
+// remembered of the callbacks of a lease is kept for a second after the last one, and
+// given up by the next start.
+func (s *stand) restart(ctx context.Context) error {
+	if err := s.daemon.stop(); err != nil {
+		return err
+	}
+	if !pause(ctx, 2*time.Second) {
+		return ctx.Err()
+	}
+	if err := s.daemon.begin(ctx); err != nil {
+		return err
+	}
+	if err := s.healthy(ctx); err != nil {
+		return err
+	}
+	if !pause(ctx, time.Second) {
+		return ctx.Err()
+	}
+	return nil
 }
 
 // hold takes all leases through their lives, some at once.
@@ -49,7 +76,7 @@ func (s *stand) hold(ctx context.Context, r *result) {
 		room <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-room }()
-			l := &life{stand: s, shape: kinds[i%len(kinds)], lease: newLease(), client: client}
+			l := &life{stand: s, shape: kinds[i%len(kinds)], lease: uuid.NewString(), client: client}
 			// The last ones go on until there were kills enough.
 			more := func() bool { return i >= s.o.leases-s.o.atOnce && ctx.Err() == nil && r.killed() < s.o.kills }
 			if err := l.run(ctx, r, more); err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -142,7 +141,7 @@ func TestALeaseThatWasAcceptedIsThereAfterARestart(t *testing.T) {
 	if err != nil || info.Status != backend.ProvisionStatusProvisioning || info.Tenant != "acme" {
 		t.Errorf("%+v, %v", info, err)
 	}
-	// What it holds is counted anew: there is room for three more.
+	// What it holds is counted anew: there is room for one more.
 	big := request()
 	big.LeaseUUID = "018f3c1e-7b2a-7c4d-9e5f-0123456789ac"
 	big.Items[0].Quantity = 2
@@ -222,6 +221,6 @@ func TestTheLogHasNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	if log.Len() == 0 || strings.Contains(log.String(), secret) {
-		t.Error(fmt.Sprintf("the log is %q", log.String()))
+		t.Errorf("the log is %q", log.String())
 	}
 }
