@@ -15,17 +15,29 @@ import (
 	"github.com/berth-cloud/berth/provider"
 )
 
-// tries bounds how often a change of a row is made again because somebody else
-// changed it meanwhile.
-const tries = 20
+// tries bounds how often a change of a row is made again because the row was not what
+// it was known as.
+const tries = 3
 
-// change reads a row, has it changed, and writes it, until nobody came between.
-// edit gets a clone, or nil for a lease without a row, and returns what is to be
-// written; nil is nothing.
+// change has a row changed, and writes it. edit gets a clone, or nil for a lease
+// without a row, and returns what is to be written; nil is nothing.
 func (h *Hosting) change(ctx context.Context, lease string, edit func(r *row) (*row, error)) error {
+	leave, err := h.rows.turn(ctx, lease)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return h.changeNow(ctx, lease, edit)
+}
+
+// changeNow is change for one who has the turn.
+func (h *Hosting) changeNow(ctx context.Context, lease string, edit func(r *row) (*row, error)) error {
 	var err error
 	for range tries {
-		k := h.rows.get(lease)
+		var k kept
+		if k, err = h.fresh(ctx, lease); err != nil {
+			return err
+		}
 		var before *row
 		if k.row != nil {
 			before = k.row.clone()
@@ -34,16 +46,23 @@ func (h *Hosting) change(ctx context.Context, lease string, edit func(r *row) (*
 		if next, err = edit(before); err != nil || next == nil {
 			return err
 		}
-		if _, err = h.rows.put(ctx, next, k.version); err == nil {
-			h.hub.tell(lease)
-			return nil
-		}
+		_, err = h.rows.put(ctx, next, k.version)
+		h.hub.tell(lease)
 		if !errors.Is(err, provider.ErrConflict) {
 			return err
 		}
-		h.rows.reread(ctx, lease)
 	}
 	return err
+}
+
+// fresh is the row of a lease for one who has the turn. What was in doubt is counted
+// as it turned out to be.
+func (h *Hosting) fresh(ctx context.Context, lease string) (kept, error) {
+	k, resolved, err := h.rows.fresh(ctx, lease)
+	if err == nil && resolved {
+		h.settle(lease, k.row)
+	}
+	return k, err
 }
 
 // stack reads a manifest and holds it against what a lease may run.
@@ -89,8 +108,8 @@ func (h *Hosting) Provision(ctx context.Context, req backend.ProvisionRequest) e
 	if err := backend.NormalizeProvisionRequest(&req); err != nil {
 		return err
 	}
-	if r := h.rows.get(req.LeaseUUID).row; !provisionable(r) {
-		return fmt.Errorf("lease %s is %s: %w", req.LeaseUUID, r.Status, backend.ErrAlreadyProvisioned)
+	if err := provisionable(h.rows.get(req.LeaseUUID).row, &req); err != nil {
+		return err
 	}
 	instances, err := pool.Instances(req.LeaseUUID, req.Items, h.cfg.SKUs)
 	if err != nil {
@@ -100,29 +119,41 @@ func (h *Hosting) Provision(ctx context.Context, req backend.ProvisionRequest) e
 	if err != nil {
 		return err
 	}
-	err = h.cfg.Pool.Reserve(req.LeaseUUID, req.Tenant, instances)
-	if errors.Is(err, backend.ErrAlreadyProvisioned) { // it failed, and holds what it held
-		err = h.cfg.Pool.Resize(req.LeaseUUID, instances)
-	}
+	leave, err := h.rows.turn(ctx, req.LeaseUUID)
 	if err != nil {
 		return err
 	}
-	err = h.change(ctx, req.LeaseUUID, func(r *row) (*row, error) {
-		if !provisionable(r) {
-			return nil, fmt.Errorf("lease %s is %s: %w", req.LeaseUUID, r.Status, backend.ErrAlreadyProvisioned)
+	defer leave()
+	err = h.changeNow(ctx, req.LeaseUUID, func(r *row) (*row, error) {
+		if err := provisionable(r, &req); err != nil {
+			return nil, err
+		}
+		if r == nil || !r.holds() {
+			h.cfg.Pool.Release(req.LeaseUUID)
+		}
+		if err := h.reserve(req.LeaseUUID, req.Tenant, instances); err != nil {
+			return nil, err
 		}
 		next := h.begin(r, &req, stack)
 		return next, h.rows.putManifest(ctx, req.LeaseUUID, next.Op.Version, req.Payload)
 	})
-	if err != nil && h.rows.get(req.LeaseUUID).row == nil {
-		h.cfg.Pool.Release(req.LeaseUUID)
+	if err != nil && !h.rows.inDoubt(req.LeaseUUID) {
+		h.settle(req.LeaseUUID, h.rows.get(req.LeaseUUID).row)
 	}
 	return err
 }
 
-// provisionable reports whether a lease may be provisioned, or once more.
-func provisionable(r *row) bool {
-	return r == nil || r.Gone || r.Status == backend.ProvisionStatusFailed || r.Status == backend.ProvisionStatusFailing
+// provisionable refuses to provision a lease that is there.
+func provisionable(r *row, req *backend.ProvisionRequest) error {
+	switch {
+	case r == nil || r.Gone:
+		return nil
+	case r.Status != backend.ProvisionStatusFailed && r.Status != backend.ProvisionStatusFailing:
+		return fmt.Errorf("lease %s is %s: %w", r.Lease, r.Status, backend.ErrAlreadyProvisioned)
+	case r.Tenant != req.Tenant:
+		return fmt.Errorf("%w: lease %s failed for another tenant", backend.ErrValidation, r.Lease)
+	}
+	return nil
 }
 
 // begin is the row of a lease that is accepted, or accepted once more.
@@ -156,7 +187,11 @@ func (h *Hosting) begin(r *row, req *backend.ProvisionRequest, stack *manifest.S
 	return next
 }
 
-// addRelease notes a manifest that is to be deployed.
+// maxReleases bounds the releases of a lease, so that its row has a bound.
+const maxReleases = 50
+
+// addRelease notes a manifest that is to be deployed, and forgets the oldest ones that
+// do not serve. Their manifests go when the change has come to its end.
 func (h *Hosting) addRelease(r *row, stack *manifest.Stack) {
 	version := 1
 	if n := len(r.Releases); n > 0 {
@@ -169,75 +204,8 @@ func (h *Hosting) addRelease(r *row, stack *manifest.Stack) {
 	r.Releases = append(r.Releases, release{
 		Version: version, Status: backend.ReleaseStatusDeploying, CreatedAt: h.cfg.Now(), Images: images,
 	})
-}
-
-// replaceable are the states in which a lease may be restarted or updated.
-var replaceable = []backend.ProvisionStatus{backend.ProvisionStatusReady, backend.ProvisionStatusFailed, backend.ProvisionStatusFailing}
-
-// mayReplace refuses a restart or an update of a lease that cannot have one.
-func mayReplace(r *row, lease string) error {
-	switch {
-	case r == nil || r.Gone:
-		return unknown(lease)
-	case !slices.Contains(replaceable, r.Status) || r.active() == nil:
-		return fmt.Errorf("lease %s is %s: %w", lease, r.Status, backend.ErrInvalidState)
+	for len(r.Releases) > maxReleases {
+		oldest := slices.IndexFunc(r.Releases, func(rel release) bool { return rel.Status != backend.ReleaseStatusActive })
+		r.Releases = slices.Delete(r.Releases, oldest, oldest+1)
 	}
-	return nil
-}
-
-// Restart implements backend.Backend.
-func (h *Hosting) Restart(ctx context.Context, req backend.RestartRequest) error {
-	if err := h.cfg.Target(req.CallbackURL); err != nil {
-		return err
-	}
-	return h.change(ctx, req.LeaseUUID, func(r *row) (*row, error) {
-		if err := mayReplace(r, req.LeaseUUID); err != nil {
-			return nil, err
-		}
-		r.Op = &operation{
-			ID: h.cfg.NewID(), Kind: opRestart, Version: r.manifestVersion(), Deadline: h.cfg.Now().Add(h.cfg.Timing.Replace), From: r.Status,
-		}
-		r.Status, r.CallbackURL = backend.ProvisionStatusRestarting, req.CallbackURL
-		return r, nil
-	})
-}
-
-// Update implements backend.Backend.
-func (h *Hosting) Update(ctx context.Context, req backend.UpdateRequest) error {
-	if err := h.cfg.Target(req.CallbackURL); err != nil {
-		return err
-	}
-	return h.change(ctx, req.LeaseUUID, func(r *row) (*row, error) {
-		if err := mayReplace(r, req.LeaseUUID); err != nil {
-			return nil, err
-		}
-		stack, err := h.stack(req.Payload, req.PayloadHash, r.Items)
-		if err != nil {
-			return nil, err
-		}
-		h.addRelease(r, stack)
-		version := r.Releases[len(r.Releases)-1].Version
-		r.Op = &operation{ID: h.cfg.NewID(), Kind: opUpdate, Version: version, Deadline: h.cfg.Now().Add(h.cfg.Timing.Replace), From: r.Status}
-		for name, w := range r.Workloads {
-			r.Workloads[name] = workload{Instance: w.Instance, Before: w.Release, Release: id.New(id.KindRelease)}
-		}
-		r.Status, r.CallbackURL = backend.ProvisionStatusUpdating, req.CallbackURL
-		return r, h.rows.putManifest(ctx, r.Lease, version, req.Payload)
-	})
-}
-
-// Deprovision implements backend.Backend.
-func (h *Hosting) Deprovision(ctx context.Context, lease string) error {
-	err := h.change(ctx, lease, func(r *row) (*row, error) {
-		if r == nil || r.Status == backend.ProvisionStatusDeprovisioning {
-			return nil, nil
-		}
-		r.Status, r.Op = backend.ProvisionStatusDeprovisioning, nil
-		r.retire()
-		return r, nil
-	})
-	if err == nil {
-		h.preempt(lease)
-	}
-	return err
 }

@@ -57,12 +57,16 @@ type Timing struct {
 	Rollback  time.Duration // until what went wrong is back; 2 min
 	Recheck   time.Duration // between two looks at what is not ready; 1 s
 	Watchdog  time.Duration // between two looks at what is; 5 min
+	// Call bounds one call of the provider, which may wait for a container to end;
+	// 5 min.
+	Call time.Duration
 }
 
 func (t Timing) withDefaults() Timing {
 	return Timing{
 		Provision: cmp.Or(t.Provision, 10*time.Minute), Replace: cmp.Or(t.Replace, 10*time.Minute),
 		Rollback: cmp.Or(t.Rollback, 2*time.Minute), Recheck: cmp.Or(t.Recheck, time.Second), Watchdog: cmp.Or(t.Watchdog, 5*time.Minute),
+		Call: cmp.Or(t.Call, 5*time.Minute),
 	}
 }
 
@@ -72,8 +76,11 @@ type Hosting struct {
 	rows *rows
 	hub  hub
 
-	mu    sync.Mutex
-	steps map[string]*stepping
+	steps turns
+
+	mu sync.Mutex
+	// stepping ends the Step of a lease that is under way.
+	stepping map[string]context.CancelFunc
 	// seen is how each lease that is ready was reached, as of its last Step.
 	seen map[string]*backend.LeaseInfo
 }
@@ -106,44 +113,9 @@ func Open(ctx context.Context, cfg Config) (*Hosting, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hosting{cfg: cfg, rows: all, steps: map[string]*stepping{}, seen: map[string]*backend.LeaseInfo{}}
+	h := &Hosting{cfg: cfg, rows: all, stepping: map[string]context.CancelFunc{}, seen: map[string]*backend.LeaseInfo{}}
 	return h, h.count()
-}
-
-// count puts what the leases hold into the pool.
-func (h *Hosting) count() error {
-	var found pool.Facts
-	all, _ := h.rows.page("", 0)
-	for _, r := range all {
-		if !r.holds() {
-			continue
-		}
-		instances, err := pool.Instances(r.Lease, r.Items, h.cfg.SKUs)
-		if err != nil {
-			// Its SKU is gone from the configuration. It runs on; a change is refused.
-			h.cfg.Logger.Error("what a lease holds cannot be counted", "lease", r.Lease, "error", err)
-			continue
-		}
-		found.Holdings = append(found.Holdings, pool.Holding{Lease: r.Lease, Tenant: r.Tenant, Instances: instances})
-	}
-	if err := h.cfg.Pool.Rebuild(found, nil); err != nil {
-		return fmt.Errorf("count what leases hold: %w", err)
-	}
-	return nil
-}
-
-// holds reports whether a lease has its share of the pool.
-func (r *row) holds() bool {
-	return !r.Gone && (r.Status != backend.ProvisionStatusFailed || len(r.Old)+len(r.Workloads) > 0)
 }
 
 // Name implements backend.Backend.
 func (h *Hosting) Name() string { return h.cfg.Name }
-
-// cleanupTime bounds what is done after a context has ended.
-const cleanupTime = 10 * time.Second
-
-// afterwards is a context for what has to be done though the caller's has ended.
-func afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
-}

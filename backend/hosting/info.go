@@ -45,7 +45,7 @@ func (h *Hosting) GetInfo(ctx context.Context, lease string) (*backend.LeaseInfo
 	info := h.seen[lease]
 	h.mu.Unlock()
 	if info == nil { // it was not looked at yet
-		w, err := h.observe(ctx, r)
+		w, err := h.observe(ctx, r, false)
 		if err != nil {
 			return nil, err
 		}

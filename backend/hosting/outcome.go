@@ -3,13 +3,10 @@ package hosting
 import (
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/berth-cloud/berth/backend"
 	"github.com/berth-cloud/berth/provider"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // announce adds a callback.
 func (r *row) announce(op string, status backend.CallbackStatus, message string) {
@@ -31,6 +28,9 @@ func succeeded(r *row) *row {
 	}
 	next.Status, next.Op = backend.ProvisionStatusReady, nil
 	next.FailCount, next.Reason, next.Message = 0, "", ""
+	for name, one := range next.Workloads { // there is nothing to return to
+		next.Workloads[name] = workload{Instance: one.Instance, Release: one.Release}
+	}
 	next.announce(r.Op.ID, backend.CallbackStatusSuccess, "")
 	return next
 }
@@ -53,8 +53,19 @@ func refused(r *row, w *world) *row {
 	case r.Op.Failed != nil: // going back too
 		return lost(r)
 	}
+	return givenUp(r, w, f)
+}
+
+// givenUp is the row of a lease of which a change is to be taken back. The provider
+// may refuse that while the change is on its way in another service, so the time for
+// it begins when the change would have ended, or when the provider accepts it.
+func givenUp(r *row, w *world, f *failure) *row {
 	next := r.clone()
-	next.Op.Failed, next.Op.BackBy = f, w.now.Add(w.timing.Rollback)
+	from := next.Op.Deadline
+	if from.Before(w.now) {
+		from = w.now
+	}
+	next.Op.Failed, next.Op.BackBy = f, from.Add(w.timing.Rollback)
 	return next
 }
 
@@ -82,14 +93,19 @@ func wentBack(r *row) *row {
 	next := r.clone()
 	f := r.Op.words()
 	f.Message += ": " + r.Op.Failed.Message + "; rolled back to previous version"
+	next.takeBack()
 	next.fail(&f)
 	next.Status = backend.ProvisionStatusReady
-	for name, one := range next.Workloads {
-		if !one.Before.IsNil() {
-			next.Workloads[name] = workload{Instance: one.Instance, Release: one.Before}
+	return next
+}
+
+// takeBack has the services of a lease be those before an update.
+func (r *row) takeBack() {
+	for name, one := range r.Workloads {
+		if r.Op.Kind == opUpdate {
+			r.Workloads[name] = workload{Instance: one.Instance, Release: one.Before}
 		}
 	}
-	return next
 }
 
 // lost is the row of a lease that did not come back.
@@ -97,6 +113,7 @@ func lost(r *row) *row {
 	next := r.clone()
 	f := r.Op.words()
 	f.Message += ": " + r.Op.Failed.Message + "; rollback failed"
+	next.takeBack()
 	next.fail(&f)
 	return next
 }

@@ -3,6 +3,7 @@ package hosting
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/berth-cloud/berth/backend"
@@ -30,7 +31,8 @@ const (
 	doProvision   verb = "provision"
 	doDeploy      verb = "deploy"
 	doRestart     verb = "restart"
-	doRollback    verb = "rollback"
+	doRollback    verb = "rollback" // after a change that failed
+	doReturn      verb = "return"   // to what was there before such a one, instead of a restart
 	doDeprovision verb = "deprovision"
 )
 
@@ -63,54 +65,61 @@ func planStep(r *row, w *world) plan {
 	return plan{wait: w.again}
 }
 
-// planOld removes workloads that are to go, and forgets those that are confirmed to
-// be gone.
+// planOld removes workloads that are to go. Each is forgotten when the provider has
+// said that it removed it, and does not find it: that it does not find it is not
+// enough.
 func planOld(r *row, w *world) plan {
-	var effects []effect
-	var left []id.ID
-	for _, instance := range r.Old {
-		if w.status[instance] != nil {
-			effects = append(effects, effect{verb: doDeprovision, instance: instance})
-			left = append(left, instance)
-		}
+	if r.Status == backend.ProvisionStatusProvisioning && !w.now.Before(r.Op.Deadline) {
+		return plan{next: failed(r, w, tooLate())}
 	}
-	if len(left) < len(r.Old) {
-		next := r.clone()
-		next.Old = left
-		return plan{next: next}
+	effects := make([]effect, len(r.Old))
+	for i, instance := range r.Old {
+		effects[i] = effect{verb: doDeprovision, instance: instance}
 	}
-	return plan{effects: effects, wait: w.timing.Recheck}
+	return plan{effects: effects}
 }
+
+func tooLate() *failure { return &failure{backend.ReasonInternal, "it was not done in time"} }
 
 // planProvision brings the services up, each once those that it depends on are
 // there.
 func planProvision(r *row, w *world) plan {
-	if f := firstFailure(r, w); f != nil {
-		return plan{next: failed(r, w, f)}
-	}
-	if !w.now.Before(r.Op.Deadline) {
-		return plan{next: failed(r, w, &failure{backend.ReasonInternal, "the lease was not ready in time"})}
-	}
 	var effects []effect
 	ready := true
-	for _, name := range w.stack.Order() {
-		one, ok := r.Workloads[name]
-		if !ok {
-			continue // of which the lease has none
-		}
+	for _, name := range order(r, w) {
+		one := r.Workloads[name]
 		st := w.status[one.Instance]
 		ready = ready && st != nil && st.Ready
 		if st == nil && dependenciesMet(r, w, name) {
 			effects = append(effects, effect{verb: doProvision, service: name, instance: one.Instance, release: one.Release})
 		}
 	}
-	switch {
-	case ready:
+	if ready {
 		return plan{next: succeeded(r)}
+	}
+	f := firstFailure(r, w)
+	if f == nil && !w.now.Before(r.Op.Deadline) {
+		f = tooLate()
+	}
+	switch {
+	case f != nil:
+		return plan{next: failed(r, w, f)}
 	case len(effects) > 0:
 		return plan{effects: effects}
 	}
 	return plan{wait: sooner(w.timing.Recheck, w.again)}
+}
+
+// order is the services of which the lease has any, each after those that it depends
+// on.
+func order(r *row, w *world) []string {
+	if len(r.Workloads) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(w.stack.Order()), func(name string) bool {
+		_, any := r.Workloads[name]
+		return !any
+	})
 }
 
 // dependenciesMet reports whether a service may start.
@@ -138,35 +147,36 @@ func planReplace(r *row, w *world) plan {
 	ready := true
 	for _, name := range slices.Sorted(maps.Keys(r.Workloads)) {
 		one := r.Workloads[name]
+		st := w.status[one.Instance]
 		if !r.Op.Done[name] {
-			effects = append(effects, r.Op.forward(name, one))
+			effects = append(effects, r.Op.forward(name, one, st))
 			continue
 		}
-		st := w.status[one.Instance]
 		ready = ready && st != nil && st.Ready && st.TargetReleaseID == one.Release
 	}
-	if len(effects) > 0 {
-		return plan{effects: effects}
+	if ready && len(effects) == 0 {
+		return plan{next: succeeded(r)}
 	}
 	f := firstFailure(r, w)
-	if f == nil && !w.now.Before(r.Op.Deadline) {
-		f = &failure{backend.ReasonInternal, "the change was not done in time"}
-	}
 	switch {
+	case !w.now.Before(r.Op.Deadline):
+		return plan{next: givenUp(r, w, tooLate())}
+	case len(effects) > 0: // what failed before is what they change
+		return plan{effects: effects}
 	case f != nil:
-		next := r.clone()
-		next.Op.Failed, next.Op.BackBy = f, w.now.Add(w.timing.Rollback)
-		return plan{next: next}
-	case ready:
-		return plan{next: succeeded(r)}
+		return plan{next: givenUp(r, w, f)}
 	}
 	return plan{wait: sooner(w.timing.Recheck, w.again)}
 }
 
-func (o *operation) forward(service string, one workload) effect {
+// forward is what brings a service to where the operation wants it.
+func (o *operation) forward(service string, one workload, st *provider.InstanceStatus) effect {
 	e := effect{verb: doRestart, service: service, instance: one.Instance, release: one.Release}
-	if o.Kind == opUpdate {
+	switch {
+	case o.Kind == opUpdate:
 		e.verb = doDeploy
+	case st != nil && !st.TargetReleaseID.IsNil() && st.TargetReleaseID != one.Release:
+		e.verb = doReturn // an update failed, and could not be taken back
 	}
 	return e
 }
@@ -189,12 +199,12 @@ func planBack(r *row, w *world) plan {
 		ready = ready && st != nil && st.Ready && st.TargetReleaseID == to
 	}
 	switch {
-	case len(effects) > 0:
-		return plan{effects: effects}
-	case ready:
+	case ready && len(effects) == 0:
 		return plan{next: wentBack(r)}
 	case !w.now.Before(r.Op.BackBy):
 		return plan{next: lost(r)}
+	case len(effects) > 0:
+		return plan{effects: effects}
 	}
 	return plan{wait: sooner(w.timing.Recheck, w.again)}
 }
@@ -204,6 +214,7 @@ func planReady(r *row, w *world) plan {
 	if f := firstFailure(r, w); f != nil {
 		next := r.clone()
 		next.Status, next.Reason, next.Message = backend.ProvisionStatusFailing, f.Reason, f.Message
+		next.Deaths++
 		return plan{next: next, confirm: true}
 	}
 	return plan{wait: sooner(w.timing.Watchdog, w.again)}
@@ -214,15 +225,12 @@ func planFailing(r *row) plan {
 	next := r.clone()
 	next.Status = backend.ProvisionStatusFailed
 	next.FailCount++
-	next.announce(next.Life+"/failed/"+itoa(next.FailCount), backend.CallbackStatusFailed, next.Message)
+	next.announce(next.Life+"/failed/"+strconv.Itoa(next.Deaths), backend.CallbackStatusFailed, next.Message)
 	return plan{next: next}
 }
 
 // planGone ends a lease whose workloads are gone.
 func planGone(r *row) plan {
-	if r.Gone {
-		return plan{}
-	}
 	next := r.clone()
 	next.Gone = true
 	next.announce(next.Life+"/gone", backend.CallbackStatusDeprovisioned, "")

@@ -105,6 +105,9 @@ func (h *Hosting) GetReleases(ctx context.Context, lease string) ([]backend.Rele
 	out := make([]backend.ReleaseInfo, 0, len(r.Releases))
 	for _, rel := range r.Releases {
 		payload, err := h.rows.manifest(ctx, lease, rel.Version)
+		if errors.Is(err, provider.ErrNotFound) {
+			continue // it went since the row was read
+		}
 		if err != nil {
 			return nil, err
 		}

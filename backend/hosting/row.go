@@ -39,6 +39,8 @@ type row struct {
 	Old []id.ID `json:"old,omitempty"`
 	// Pending are callbacks that the outbox does not have yet.
 	Pending []pending `json:"pending,omitempty"`
+	// Deaths counts how often it failed by itself, ever.
+	Deaths int `json:"deaths,omitempty"`
 	// Gone says that nothing is left but the row, once the callbacks are handed on.
 	Gone bool `json:"gone,omitempty"`
 }
@@ -85,8 +87,6 @@ type operation struct {
 	Back map[string]bool `json:"back,omitempty"`
 	// BackBy is when going back has to be done.
 	BackBy time.Time `json:"back_by,omitzero"`
-	// From is the status of the lease before.
-	From backend.ProvisionStatus `json:"from,omitempty"`
 }
 
 // failure is why something failed, in words that are fit for the tenant.
@@ -100,6 +100,14 @@ type pending struct {
 	Op      string                  `json:"op"`
 	URL     string                  `json:"url"`
 	Payload backend.CallbackPayload `json:"payload"`
+}
+
+// states are those that a row may have, and whether an operation is under way in
+// them.
+var states = map[backend.ProvisionStatus]bool{
+	backend.ProvisionStatusProvisioning: true, backend.ProvisionStatusRestarting: true, backend.ProvisionStatusUpdating: true,
+	backend.ProvisionStatusReady: false, backend.ProvisionStatusFailing: false, backend.ProvisionStatusFailed: false,
+	backend.ProvisionStatusDeprovisioning: false,
 }
 
 // clone is a row that may be changed.
@@ -182,13 +190,21 @@ func (r *row) encode() ([]byte, error) {
 	return b, nil
 }
 
-func decodeRow(b []byte) (*row, error) {
+// decodeRow reads the row of a lease. What planStep could not go by is an error.
+func decodeRow(lease string, b []byte) (*row, error) {
 	var r row
 	if err := json.Unmarshal(b, &r); err != nil {
 		return nil, err
 	}
 	if r.Format != rowFormat {
 		return nil, fmt.Errorf("it has the form %d, and this version reads %d", r.Format, rowFormat)
+	}
+	if r.Lease != lease {
+		return nil, fmt.Errorf("it is the row of lease %q", r.Lease)
+	}
+	under, known := states[r.Status]
+	if !known || under != (r.Op != nil) {
+		return nil, fmt.Errorf("status %q with an operation: %t", r.Status, r.Op != nil)
 	}
 	return &r, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,12 +15,16 @@ import (
 )
 
 // rows keeps every lease in the store and, for reading, in memory. Nobody else
-// writes these rows.
+// writes these rows, and whoever writes one has its turn: so what is known of a row
+// is what was written last.
 type rows struct {
 	store provider.StateStore
+	turns turns
 
 	mu    sync.RWMutex
 	known map[string]kept
+	// doubt has the leases of which nobody knows whether the last write was made.
+	doubt map[string]bool
 	order []string // the leases that are known, sorted
 	// owner is the lease of each workload.
 	owner map[id.ID]string
@@ -42,13 +47,13 @@ func openRows(ctx context.Context, store provider.StateStore) (*rows, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the leases: %w", err)
 	}
-	out := &rows{store: store, known: make(map[string]kept, len(keys)), owner: map[id.ID]string{}}
+	out := &rows{store: store, known: make(map[string]kept, len(keys)), doubt: map[string]bool{}, owner: map[id.ID]string{}}
 	for _, key := range keys {
 		rec, err := store.Get(ctx, key)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", key, err)
 		}
-		r, err := decodeRow(rec.Value)
+		r, err := decodeRow(strings.TrimPrefix(key, leasePrefix), rec.Value)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", key, err)
 		}
@@ -57,25 +62,59 @@ func openRows(ctx context.Context, store provider.StateStore) (*rows, error) {
 	return out, nil
 }
 
-// get is a lease's row, nil when there is none.
+// turn waits until nobody else reads a row to change it.
+func (s *rows) turn(ctx context.Context, lease string) (leave func(), err error) {
+	return s.turns.take(ctx, lease)
+}
+
+// get is a lease's row, nil when there is none. It is for readers: see fresh.
 func (s *rows) get(lease string) kept {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.known[lease]
 }
 
-// put writes a row in the place of the one that was read. One that somebody else
-// changed meanwhile is provider.ErrConflict.
+// fresh is get for one who has the turn: a row that is in doubt is read again, and
+// resolved says so.
+func (s *rows) fresh(ctx context.Context, lease string) (k kept, resolved bool, err error) {
+	if s.inDoubt(lease) {
+		if err := s.reread(ctx, lease); err != nil {
+			return kept{}, false, fmt.Errorf("read lease %s again: %w", lease, err)
+		}
+		resolved = true
+	}
+	return s.get(lease), resolved, nil
+}
+
+func (s *rows) inDoubt(lease string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.doubt[lease]
+}
+
+// doubted are the leases that are in doubt.
+func (s *rows) doubted() []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Sorted(maps.Keys(s.doubt))
+}
+
+func (s *rows) setDoubt(lease string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.doubt[lease] = true
+}
+
+// put writes a row in the place of the one that was read. After an error the row is
+// in doubt; provider.ErrConflict is one that was in doubt before.
 func (s *rows) put(ctx context.Context, r *row, before provider.Version) (kept, error) {
 	b, err := r.encode()
 	if err != nil {
 		return kept{}, err
 	}
 	version, err := s.store.Put(ctx, leasePrefix+r.Lease, b, before)
-	if err != nil && !errors.Is(err, provider.ErrConflict) {
-		s.reread(ctx, r.Lease) // either may be there
-	}
 	if err != nil {
+		s.setDoubt(r.Lease) // either may be there
 		return kept{}, fmt.Errorf("write lease %s: %w", r.Lease, err)
 	}
 	k := kept{r, version}
@@ -87,7 +126,7 @@ func (s *rows) put(ctx context.Context, r *row, before provider.Version) (kept, 
 func (s *rows) drop(ctx context.Context, k kept) error {
 	err := s.store.Delete(ctx, leasePrefix+k.row.Lease, k.version)
 	if err != nil && !errors.Is(err, provider.ErrNotFound) {
-		s.reread(ctx, k.row.Lease)
+		s.setDoubt(k.row.Lease)
 		return fmt.Errorf("delete lease %s: %w", k.row.Lease, err)
 	}
 	s.note(k.row.Lease, kept{})
@@ -95,25 +134,28 @@ func (s *rows) drop(ctx context.Context, k kept) error {
 }
 
 // reread takes over what the store has after a write of which nobody knows whether
-// it was made. Where that cannot be read the row stays as it was known, and the
-// next write of it is a conflict.
-func (s *rows) reread(ctx context.Context, lease string) {
-	ctx, cancel := afterwards(ctx)
-	defer cancel()
+// it was made. Where that cannot be read the row stays in doubt.
+func (s *rows) reread(ctx context.Context, lease string) error {
 	rec, err := s.store.Get(ctx, leasePrefix+lease)
-	switch {
-	case errors.Is(err, provider.ErrNotFound):
+	if errors.Is(err, provider.ErrNotFound) {
 		s.note(lease, kept{})
-	case err == nil:
-		if r, err := decodeRow(rec.Value); err == nil {
-			s.note(lease, kept{r, rec.Version})
-		}
+		return nil
 	}
+	if err != nil {
+		return err
+	}
+	r, err := decodeRow(lease, rec.Value)
+	if err != nil {
+		return err
+	}
+	s.note(lease, kept{r, rec.Version})
+	return nil
 }
 
 func (s *rows) note(lease string, k kept) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	delete(s.doubt, lease)
 	old, had := s.known[lease]
 	if had {
 		old.row.eachWorkload(func(w id.ID) { delete(s.owner, w) })
@@ -162,56 +204,6 @@ func (s *rows) page(after string, limit int) (page []*row, more bool) {
 		page[i] = s.known[lease].row
 	}
 	return page, more
-}
-
-func manifestKey(lease string, version int) string {
-	return fmt.Sprintf("%s%s/%08d", manifestPrefix, lease, version)
-}
-
-// putManifest keeps a manifest before a row names its version. A version that a
-// request left without a row is written over.
-func (s *rows) putManifest(ctx context.Context, lease string, version int, payload []byte) error {
-	key := manifestKey(lease, version)
-	var before provider.Version
-	rec, err := s.store.Get(ctx, key)
-	switch {
-	case err == nil && string(rec.Value) == string(payload):
-		return nil
-	case err == nil:
-		before = rec.Version
-	case !errors.Is(err, provider.ErrNotFound):
-		return fmt.Errorf("read manifest %d of lease %s: %w", version, lease, err)
-	}
-	if _, err := s.store.Put(ctx, key, payload, before); err != nil {
-		return fmt.Errorf("write manifest %d of lease %s: %w", version, lease, err)
-	}
-	return nil
-}
-
-func (s *rows) manifest(ctx context.Context, lease string, version int) ([]byte, error) {
-	rec, err := s.store.Get(ctx, manifestKey(lease, version))
-	if err != nil {
-		return nil, fmt.Errorf("read manifest %d of lease %s: %w", version, lease, err)
-	}
-	return rec.Value, nil
-}
-
-// dropManifests deletes what is kept of a lease beside its row.
-func (s *rows) dropManifests(ctx context.Context, lease string) error {
-	keys, err := s.store.List(ctx, manifestPrefix+lease+"/")
-	if err != nil {
-		return fmt.Errorf("list the manifests of lease %s: %w", lease, err)
-	}
-	for _, key := range keys {
-		rec, err := s.store.Get(ctx, key)
-		if err == nil {
-			err = s.store.Delete(ctx, key, rec.Version)
-		}
-		if err != nil && !errors.Is(err, provider.ErrNotFound) {
-			return fmt.Errorf("delete %s: %w", strings.TrimPrefix(key, manifestPrefix), err)
-		}
-	}
-	return nil
 }
 
 // unknown is the error for a lease that there is not.

@@ -7,53 +7,33 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/backend"
-	"github.com/berth-cloud/berth/provider"
+	"github.com/berth-cloud/berth/backend/hosting/outbox"
 )
 
-// stepping is the one Step of a lease that is under way, and how it is ended.
-type stepping struct {
-	turn    chan struct{} // holds one token
-	waiting int
-	cancel  context.CancelFunc // of the one that has the turn
+// alone has fn called while no other Step of the lease is under way. The context
+// that fn gets ends when a Deprovision comes, which overtaken then says.
+func (h *Hosting) alone(ctx context.Context, lease string, fn func(context.Context) error) (overtaken bool, err error) {
+	leave, err := h.steps.take(ctx, lease)
+	if err != nil {
+		return false, err
+	}
+	defer leave()
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h.onPreempt(lease, cancel)
+	defer h.onPreempt(lease, nil)
+	err = fn(inner)
+	return ctx.Err() == nil && inner.Err() != nil, err
 }
 
-// lock waits for the lease's turn. The context it returns ends when a Deprovision
-// comes.
-func (h *Hosting) lock(ctx context.Context, lease string) (context.Context, func(), error) {
+func (h *Hosting) onPreempt(lease string, cancel context.CancelFunc) {
 	h.mu.Lock()
-	s := h.steps[lease]
-	if s == nil {
-		s = &stepping{turn: make(chan struct{}, 1)}
-		s.turn <- struct{}{}
-		h.steps[lease] = s
+	defer h.mu.Unlock()
+	if cancel == nil {
+		delete(h.stepping, lease)
+		return
 	}
-	s.waiting++
-	h.mu.Unlock()
-	leave := func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if s.waiting--; s.waiting == 0 {
-			delete(h.steps, lease)
-		}
-	}
-	select {
-	case <-s.turn:
-	case <-ctx.Done():
-		leave()
-		return nil, nil, ctx.Err()
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	h.mu.Lock()
-	s.cancel = cancel
-	h.mu.Unlock()
-	return ctx, func() {
-		cancel()
-		h.mu.Lock()
-		s.cancel = nil
-		h.mu.Unlock()
-		s.turn <- struct{}{}
-		leave()
-	}, nil
+	h.stepping[lease] = cancel
 }
 
 // preempt ends the Step of a lease that is under way: what it would come to is
@@ -61,8 +41,8 @@ func (h *Hosting) lock(ctx context.Context, lease string) (context.Context, func
 func (h *Hosting) preempt(lease string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if s := h.steps[lease]; s != nil && s.cancel != nil {
-		s.cancel()
+	if cancel := h.stepping[lease]; cancel != nil {
+		cancel()
 	}
 }
 
@@ -79,8 +59,9 @@ func (h *Hosting) Leases(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the callbacks that wait: %w", err)
 	}
-	for _, lease := range waiting {
+	for _, lease := range append(waiting, h.rows.doubted()...) {
 		if !seen[lease] {
+			seen[lease] = true
 			out = append(out, lease)
 		}
 	}
@@ -90,52 +71,60 @@ func (h *Hosting) Leases(ctx context.Context) ([]string, error) {
 // soon asks for another Step at once.
 const soon = time.Millisecond
 
-// Step makes one step towards what the lease's row says, and sends its callbacks. It
-// returns when to be called again at the latest; 0 is when Watch tells of the lease.
+// Step makes one step towards what the lease's row says, and sends its callbacks,
+// also when the provider or the store fails. It returns when to be called again at the
+// latest; 0 is when Watch tells of the lease. After an error that is for the caller to
+// say.
 func (h *Hosting) Step(ctx context.Context, lease string) (time.Duration, error) {
-	inner, unlock, err := h.lock(ctx, lease)
-	if err != nil {
-		return 0, err
-	}
-	again, err := h.advance(inner, lease)
-	overtaken := ctx.Err() == nil && inner.Err() != nil
-	unlock()
+	var again time.Duration
+	overtaken, err := h.alone(ctx, lease, func(ctx context.Context) (err error) {
+		again, err = h.advance(ctx, lease)
+		return err
+	})
 	switch {
 	case overtaken:
 		return soon, nil
 	case err != nil:
-		return 0, fmt.Errorf("lease %s: %w", lease, err)
+		err = fmt.Errorf("lease %s: %w", lease, err)
 	}
-	next, err := h.cfg.Outbox.Step(ctx, lease)
-	if err != nil {
-		return again, fmt.Errorf("callbacks of lease %s: %w", lease, err)
+	next, sending := h.cfg.Outbox.Step(ctx, lease)
+	if sending != nil {
+		sending = fmt.Errorf("callbacks of lease %s: %w", lease, sending)
 	}
-	return sooner(again, next), nil
+	return sooner(again, next), errors.Join(err, sending)
 }
 
 // advance is Step without the callbacks.
 func (h *Hosting) advance(ctx context.Context, lease string) (time.Duration, error) {
-	k := h.rows.get(lease)
-	if k.row == nil {
+	k, err := h.current(ctx, lease)
+	switch {
+	case err != nil:
+		return 0, err
+	case k.row == nil:
 		return 0, nil
-	}
-	if len(k.row.Pending) > 0 {
-		return soon, h.handOn(ctx, k)
-	}
-	if k.row.Gone {
+	case len(k.row.Pending) > 0:
+		err := h.handOn(ctx, k)
+		if err == nil || k.row.Gone || k.row.Status != backend.ProvisionStatusDeprovisioning {
+			return soon, err
+		}
+		// What a lease has is given back though nobody takes its callbacks.
+		again, stepping := h.follow(ctx, k)
+		return again, errors.Join(err, stepping)
+	case k.row.Gone:
 		return 0, h.bury(ctx, k)
 	}
-	w, err := h.observe(ctx, k.row)
+	return h.follow(ctx, k)
+}
+
+// follow makes what is true follow a row.
+func (h *Hosting) follow(ctx context.Context, k kept) (time.Duration, error) {
+	w, p, err := h.think(ctx, k.row)
+	if errors.Is(err, errUnusable) && k.row.Op != nil {
+		h.cfg.Logger.ErrorContext(ctx, "a manifest cannot be used", "lease", k.row.Lease, "error", err)
+		return soon, h.write(ctx, refused(k.row, w), k)
+	}
 	if err != nil {
 		return 0, err
-	}
-	h.remember(k.row, w)
-	p := planStep(k.row, w)
-	if p.confirm {
-		if w, err = h.observe(ctx, k.row); err != nil {
-			return 0, err
-		}
-		p = planStep(k.row, w)
 	}
 	switch {
 	case p.next != nil:
@@ -146,27 +135,81 @@ func (h *Hosting) advance(ctx context.Context, lease string) (time.Duration, err
 	return p.wait, nil
 }
 
-// write puts a row; one that somebody else changed is looked at again.
-func (h *Hosting) write(ctx context.Context, r *row, before kept) error {
-	if err := ctx.Err(); err != nil {
-		return err // overtaken: nothing of it is written
+// think observes and plans.
+func (h *Hosting) think(ctx context.Context, r *row) (*world, plan, error) {
+	w, err := h.observe(ctx, r, true)
+	if err != nil {
+		return w, plan{}, err
 	}
-	_, err := h.rows.put(ctx, r, before.version)
-	if errors.Is(err, provider.ErrConflict) {
-		h.rows.reread(ctx, r.Lease)
-		return nil
+	h.remember(r, w)
+	p := planStep(r, w)
+	if p.confirm {
+		if w, err = h.observe(ctx, r, true); err == nil {
+			p = planStep(r, w)
+		}
 	}
-	if err == nil && !r.holds() {
-		h.cfg.Pool.Release(r.Lease)
-	}
-	return err
+	return w, p, err
 }
 
-// handOn gives callbacks to the outbox and then forgets them.
+// current is the row that a Step goes by.
+func (h *Hosting) current(ctx context.Context, lease string) (kept, error) {
+	leave, err := h.rows.turn(ctx, lease)
+	if err != nil {
+		return kept{}, err
+	}
+	defer leave()
+	k, err := h.fresh(ctx, lease)
+	if err == nil && (k.row == nil || !k.row.holds()) {
+		h.cfg.Pool.Release(lease)
+	}
+	return k, err
+}
+
+// write puts a row in the place of the one that was planned from; when somebody else
+// changed that, nothing is written, and the next Step looks again.
+func (h *Hosting) write(ctx context.Context, r *row, before kept) error {
+	return h.replace(ctx, before, func() error {
+		if before.row.Op != nil && r.Op == nil {
+			if err := h.rows.keepManifests(ctx, r.Lease, before.row.Releases); err != nil {
+				return err
+			}
+		}
+		if _, err := h.rows.put(ctx, r, before.version); err != nil {
+			return err
+		}
+		if !r.holds() {
+			h.cfg.Pool.Release(r.Lease)
+		}
+		return nil
+	})
+}
+
+// replace calls fn in the turn of a row, if that still is the one that was read and
+// the Step is not overtaken.
+func (h *Hosting) replace(ctx context.Context, before kept, fn func() error) error {
+	lease := before.row.Lease
+	leave, err := h.rows.turn(ctx, lease)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if h.rows.get(lease).version != before.version || h.rows.inDoubt(lease) {
+		return nil
+	}
+	return fn()
+}
+
+// handOn gives callbacks to the outbox and then forgets them. One that no outbox will
+// ever take is left out, so that it does not hold up its lease.
 func (h *Hosting) handOn(ctx context.Context, k kept) error {
 	for _, p := range k.row.Pending {
 		p.Payload.Backend = h.cfg.Name
-		if err := h.cfg.Outbox.Add(ctx, p.Op, k.row.Lease, p.URL, p.Payload); err != nil {
+		err := h.cfg.Outbox.Add(ctx, p.Op, k.row.Lease, p.URL, p.Payload)
+		if errors.Is(err, outbox.ErrInvalid) {
+			h.cfg.Logger.ErrorContext(ctx, "a callback cannot be sent", "lease", k.row.Lease, "error", err)
+			continue
+		}
+		if err != nil {
 			return fmt.Errorf("hand on a callback: %w", err)
 		}
 	}
@@ -175,112 +218,13 @@ func (h *Hosting) handOn(ctx context.Context, k kept) error {
 	return h.write(ctx, next, k)
 }
 
-// bury deletes what is kept of a lease that is gone.
+// bury deletes what is kept of a lease that is gone, unless it is provisioned anew.
 func (h *Hosting) bury(ctx context.Context, k kept) error {
-	if err := h.rows.dropManifests(ctx, k.row.Lease); err != nil {
-		return err
-	}
-	h.cfg.Pool.Release(k.row.Lease)
-	h.forget(k.row.Lease)
-	return h.rows.drop(ctx, k)
-}
-
-// carryOut performs effects. What the provider was told to change is noted, so that
-// it is not told twice; a crash in between tells it twice, which does no harm.
-func (h *Hosting) carryOut(ctx context.Context, k kept, w *world, p plan) (time.Duration, error) {
-	next := k.row.clone()
-	noted := false
-	for _, e := range p.effects {
-		err := h.perform(ctx, next, w, e)
-		if next.Op != nil && hopeless(err) {
-			h.cfg.Logger.ErrorContext(ctx, "the provider refuses what a lease needs", "lease", next.Lease, "service", e.service, "error", err)
-			return soon, h.write(ctx, refused(k.row, w), k)
-		}
-		if err != nil {
-			return 0, fmt.Errorf("%s %s: %w", e.verb, e.instance, err)
-		}
-		noted = next.note(e) || noted
-	}
-	if noted {
-		return soon, h.write(ctx, next, k)
-	}
-	return soon, nil
-}
-
-// hopeless reports whether a call would fail the same way again.
-func hopeless(err error) bool {
-	for _, kind := range []error{provider.ErrInvalid, provider.ErrNotSupported, provider.ErrConflict, provider.ErrNoRecord} {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return false
-}
-
-// note remembers an effect that is not to be repeated.
-func (r *row) note(e effect) bool {
-	mark := func(m *map[string]bool) {
-		if *m == nil {
-			*m = map[string]bool{}
-		}
-		(*m)[e.service] = true
-	}
-	switch e.verb {
-	case doRestart, doDeploy:
-		mark(&r.Op.Done)
-	case doRollback:
-		mark(&r.Op.Back)
-	case doProvision, doDeprovision:
-		return false
-	}
-	return true
-}
-
-func (h *Hosting) perform(ctx context.Context, r *row, w *world, e effect) error {
-	switch e.verb {
-	case doProvision:
-		req, err := h.request(r, w, e)
-		if err != nil {
+	return h.replace(ctx, k, func() error {
+		if err := h.rows.keepManifests(ctx, k.row.Lease, nil); err != nil {
 			return err
 		}
-		_, err = h.cfg.Provider.Provision(ctx, req)
-		return err
-	case doDeploy:
-		item := r.item(e.service)
-		one, err := h.workload(w.stack, item)
-		if err != nil {
-			return err
-		}
-		_, err = h.cfg.Provider.Deploy(ctx, provider.DeployRequest{InstanceID: e.instance, ReleaseID: e.release, Services: one.Change()})
-		return err
-	case doRestart:
-		return h.cfg.Provider.Restart(ctx, e.instance)
-	case doRollback:
-		return h.cfg.Provider.Rollback(ctx, e.instance, e.release)
-	case doDeprovision:
-		return h.cfg.Provider.Deprovision(ctx, e.instance)
-	}
-	return fmt.Errorf("%q is nothing to do", e.verb)
-}
-
-// request is what a service is provisioned by.
-func (h *Hosting) request(r *row, w *world, e effect) (provider.ProvisionRequest, error) {
-	one, err := h.workload(w.stack, r.item(e.service))
-	if err != nil {
-		return provider.ProvisionRequest{}, err
-	}
-	req := one.Request
-	req.InstanceID, req.ReleaseID, req.TenantID = e.instance, e.release, r.Tenant
-	req.Network = r.Lease // of its own: other leases of the tenant are no neighbours
-	req.Rollout = &provider.RolloutSpec{ReadyTimeout: h.cfg.Timing.Provision}
-	return req, nil
-}
-
-func (r *row) item(service string) backend.LeaseItem {
-	for _, item := range r.Items {
-		if item.ServiceName == service {
-			return item
-		}
-	}
-	return backend.LeaseItem{}
+		h.forget(k.row.Lease)
+		return h.rows.drop(ctx, k)
+	})
 }

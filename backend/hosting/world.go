@@ -24,33 +24,42 @@ type world struct {
 	again time.Duration
 }
 
-// observe looks at everything that belongs to a lease.
-func (h *Hosting) observe(ctx context.Context, r *row) (*world, error) {
+// errUnusable is a manifest that is not there, or that this version cannot read.
+var errUnusable = errors.New("manifest is not usable")
+
+// observe looks at the workloads of a lease, after each had its chance to go on where
+// step says so. Those that are to go have their turn first: nothing is looked at as
+// long as there are any.
+func (h *Hosting) observe(ctx context.Context, r *row, step bool) (*world, error) {
 	w := &world{now: h.cfg.Now(), timing: h.cfg.Timing, status: map[id.ID]*provider.InstanceStatus{}}
+	if len(r.Old) > 0 {
+		return w, nil
+	}
 	for _, one := range r.Workloads {
-		if err := h.look(ctx, w, one.Instance, true); err != nil {
-			return nil, err
+		if err := h.look(ctx, w, one.Instance, step); err != nil {
+			return w, err
 		}
 	}
-	for _, instance := range r.Old {
-		if err := h.look(ctx, w, instance, false); err != nil {
-			return nil, err
-		}
+	if r.Op == nil || r.Op.Failed != nil || len(r.Workloads) == 0 {
+		return w, nil
 	}
-	if version := r.manifestVersion(); version > 0 && len(r.Workloads) > 0 {
-		payload, err := h.rows.manifest(ctx, r.Lease, version)
-		if err != nil {
-			return nil, err
-		}
-		if w.stack, err = manifest.Parse(payload); err != nil {
-			return nil, fmt.Errorf("manifest %d of lease %s: %w", version, r.Lease, err)
-		}
+	payload, err := h.rows.manifest(ctx, r.Lease, r.Op.Version)
+	if errors.Is(err, provider.ErrNotFound) {
+		err = fmt.Errorf("%w: %w", errUnusable, err)
+	}
+	if err != nil {
+		return w, err
+	}
+	if w.stack, err = manifest.Parse(payload); err != nil {
+		return w, fmt.Errorf("%w: number %d: %w", errUnusable, r.Op.Version, err)
 	}
 	return w, nil
 }
 
 // look asks for the status of one workload, after it had its chance to go on.
 func (h *Hosting) look(ctx context.Context, w *world, instance id.ID, step bool) error {
+	ctx, cancel := context.WithTimeout(ctx, h.cfg.Timing.Call)
+	defer cancel()
 	if stepper, ok := h.cfg.Provider.(provider.Stepper); ok && step {
 		again, err := stepper.Step(ctx, instance)
 		if err != nil && !errors.Is(err, provider.ErrNotFound) {

@@ -15,6 +15,7 @@ import (
 	"github.com/berth-cloud/berth/backend/hosting/manifest"
 	"github.com/berth-cloud/berth/backend/hosting/pool"
 	"github.com/berth-cloud/berth/backend/hosting/sku"
+	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/provider"
 	"github.com/berth-cloud/berth/provider/memory"
 	"github.com/berth-cloud/berth/provider/providertest/script"
@@ -29,18 +30,32 @@ type world struct {
 	cluster *memory.Cluster
 	records *provider.MemoryStore // the provider's
 	store   *provider.MemoryStore // the leases'
+	vault   secrets.Vault
 	out     *outbox
 	calls   *backendtest.Callbacks
+	past    *past
+	// Of the process that runs.
 	*hosting.Hosting
+	pool *pool.Pool
+	proc *proc
+	mem  *memory.Provider
 
-	mu sync.Mutex
-	op int
+	mu      sync.Mutex
+	op      int
+	moments int
+	// hook is told of every moment before and after an effect; see proc.
+	hook   func(n int, what string) (err error, dies bool)
+	loud   bool
+	struck bool           // a hook did something
+	cuts   bool           // the provider may be cut off
+	hangs  chan struct{}  // looks at the provider wait for it
+	dead   map[id.ID]bool // workloads that the provider says have failed
 }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{
-		t: t, cluster: memory.NewCluster(nil), records: provider.NewMemoryStore(), store: provider.NewMemoryStore(), calls: new(backendtest.Callbacks),
+		t: t, past: &past{}, dead: map[id.ID]bool{}, cluster: memory.NewCluster(nil), records: provider.NewMemoryStore(), store: provider.NewMemoryStore(), calls: new(backendtest.Callbacks), vault: secrets.NewMemory(),
 	}
 	t.Cleanup(w.cluster.Close)
 	w.out = &outbox{calls: w.calls, known: map[string]bool{}, waiting: map[string][]backend.CallbackPayload{}}
@@ -70,7 +85,7 @@ func (w *world) open() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	all, err := pool.New(pool.Config{Total: sku.Size{MilliCPU: 25 * 250, MemoryMB: 64 * 25}})
+	w.pool, err = pool.New(pool.Config{Total: sku.Size{MilliCPU: 25 * 250, MemoryMB: 64 * 25}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -78,12 +93,13 @@ func (w *world) open() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.proc = &proc{w: w}
+	w.mem = memory.New(memory.Options{Cluster: w.cluster, Store: w.records, Vault: w.vault, Mode: memory.Stepped})
 	w.Hosting, err = hosting.Open(context.Background(), hosting.Config{
-		Name:     "memory-1",
-		Provider: memory.New(memory.Options{Cluster: w.cluster, Store: w.records, Vault: secrets.NewMemory(), Mode: memory.Stepped}),
-		Store:    w.store, Outbox: w.out, SKUs: catalog, Pool: all, Images: images, BindAddress: netip.MustParseAddr("127.0.0.1"),
+		Name: "memory-1", Provider: mortal{w.mem, w.proc},
+		Store: traced{w.store, w.proc}, Outbox: lane{w.out, w.proc}, SKUs: catalog, Pool: w.pool, Images: images, BindAddress: netip.MustParseAddr("127.0.0.1"),
 		NewID: w.newID, Now: time.Now,
-		Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second},
+		Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second},
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -110,7 +126,7 @@ func (w *world) wait(cond func() bool) bool {
 		}
 		for _, lease := range leases {
 			_, err := w.Step(context.Background(), lease)
-			if err != nil {
+			if err != nil && w.loud {
 				w.t.Logf("step: %v", err)
 			}
 		}

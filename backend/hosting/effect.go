@@ -1,0 +1,143 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/berth-cloud/berth/backend"
+	"github.com/berth-cloud/berth/id"
+	"github.com/berth-cloud/berth/provider"
+)
+
+// carryOut performs effects. What the provider was told to change is noted, also when
+// another effect failed, so that it is not told twice; a crash in between tells it
+// twice, which does no harm.
+func (h *Hosting) carryOut(ctx context.Context, k kept, w *world, p plan) (time.Duration, error) {
+	next := k.row.clone()
+	noted := false
+	var failures []error
+	for _, e := range p.effects {
+		err := h.perform(ctx, next, w, e)
+		if next.Op != nil && e.verb != doDeprovision && hopeless(err) {
+			h.cfg.Logger.ErrorContext(ctx, "the provider refuses what a lease needs", "lease", next.Lease, "service", e.service, "error", err)
+			return soon, h.write(ctx, refused(next, w), k)
+		}
+		if err != nil {
+			failures = append(failures, fmt.Errorf("%s %s: %w", e.verb, e.instance, err))
+			continue
+		}
+		noted = next.note(e, w) || noted
+	}
+	if noted {
+		if err := h.write(ctx, next, k); err != nil {
+			failures = append(failures, err)
+		}
+	}
+	return soon, errors.Join(failures...)
+}
+
+// hopeless reports whether a call would fail the same way again.
+func hopeless(err error) bool {
+	for _, kind := range []error{
+		provider.ErrInvalid, provider.ErrNotSupported, provider.ErrUnsupportedSource, provider.ErrConflict, provider.ErrNoRecord, provider.ErrNotFound,
+	} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// note remembers an effect that is not to be repeated, and reports whether it is one.
+func (r *row) note(e effect, w *world) bool {
+	mark := func(m *map[string]bool) {
+		if *m == nil {
+			*m = map[string]bool{}
+		}
+		(*m)[e.service] = true
+	}
+	switch e.verb {
+	case doProvision:
+		return false
+	case doDeprovision:
+		r.Old = slices.DeleteFunc(r.Old, func(old id.ID) bool { return old == e.instance })
+	case doRestart, doDeploy, doReturn:
+		mark(&r.Op.Done)
+	case doRollback:
+		mark(&r.Op.Back)
+		r.Op.BackBy = w.now.Add(w.timing.Rollback)
+	}
+	return true
+}
+
+func (h *Hosting) perform(ctx context.Context, r *row, w *world, e effect) error {
+	ctx, cancel := context.WithTimeout(ctx, h.cfg.Timing.Call)
+	defer cancel()
+	switch e.verb {
+	case doProvision:
+		req, err := h.request(r, w, e)
+		if err != nil {
+			return err
+		}
+		_, err = h.cfg.Provider.Provision(ctx, req)
+		return err
+	case doDeploy:
+		item := r.item(e.service)
+		one, err := h.workload(w.stack, item)
+		if err != nil {
+			return err
+		}
+		_, err = h.cfg.Provider.Deploy(ctx, provider.DeployRequest{
+			InstanceID: e.instance, ReleaseID: e.release, Services: one.Change(),
+			Rollout: &provider.RolloutSpec{ReadyTimeout: h.cfg.Timing.Replace},
+		})
+		return err
+	case doRestart:
+		return h.cfg.Provider.Restart(ctx, e.instance)
+	case doRollback, doReturn:
+		return h.cfg.Provider.Rollback(ctx, e.instance, e.release)
+	case doDeprovision:
+		return h.remove(ctx, e.instance)
+	}
+	return fmt.Errorf("%q is nothing to do", e.verb)
+}
+
+// remove deprovisions a workload, and fails unless it is gone then.
+func (h *Hosting) remove(ctx context.Context, instance id.ID) error {
+	if err := h.cfg.Provider.Deprovision(ctx, instance); err != nil {
+		return err
+	}
+	st, err := h.cfg.Provider.Status(ctx, instance)
+	switch {
+	case errors.Is(err, provider.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("it is still there, and %s", st.State)
+}
+
+// request is what a service is provisioned by.
+func (h *Hosting) request(r *row, w *world, e effect) (provider.ProvisionRequest, error) {
+	one, err := h.workload(w.stack, r.item(e.service))
+	if err != nil {
+		return provider.ProvisionRequest{}, err
+	}
+	req := one.Request
+	req.InstanceID, req.ReleaseID, req.TenantID = e.instance, e.release, r.Tenant
+	req.Network = r.Lease // of its own: other leases of the tenant are no neighbours
+	req.Rollout = &provider.RolloutSpec{ReadyTimeout: h.cfg.Timing.Provision}
+	return req, nil
+}
+
+func (r *row) item(service string) backend.LeaseItem {
+	for _, item := range r.Items {
+		if item.ServiceName == service {
+			return item
+		}
+	}
+	return backend.LeaseItem{}
+}

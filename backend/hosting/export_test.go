@@ -1,0 +1,42 @@
+package hosting
+
+import (
+	"github.com/berth-cloud/berth/backend/hosting/pool"
+	"github.com/berth-cloud/berth/id"
+)
+
+// MaxReleases is for tests.
+const MaxReleases = maxReleases
+
+// Busy reports whether any lease has something to do.
+func (h *Hosting) Busy() bool {
+	all, _ := h.rows.page("", 0)
+	for _, r := range all {
+		status := r.Status == "failing" || r.Status == "deprovisioning"
+		if r.Op != nil || r.Gone || status || len(r.Pending)+len(r.Old) > 0 {
+			return true
+		}
+	}
+	return len(h.rows.doubted()) > 0
+}
+
+// Workloads are those of a lease, with those that are to go.
+func (h *Hosting) Workloads(lease string) []id.ID {
+	var out []id.ID
+	if r := h.rows.get(lease).row; r != nil {
+		r.eachWorkload(func(w id.ID) { out = append(out, w) })
+	}
+	return out
+}
+
+// Held is what the rows say that leases hold.
+func (h *Hosting) Held() map[string][]pool.Instance {
+	out := map[string][]pool.Instance{}
+	all, _ := h.rows.page("", 0)
+	for _, r := range all {
+		if r.holds() {
+			out[r.Lease], _ = pool.Instances(r.Lease, r.Items, h.cfg.SKUs)
+		}
+	}
+	return out
+}

@@ -1,0 +1,350 @@
+package hosting_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/berth-cloud/berth/backend"
+	"github.com/berth-cloud/berth/provider/memory"
+)
+
+// unhurried hides the deadline of a test, which may not be asked for on virtual time.
+type unhurried struct{ testing.TB }
+
+// scoped is a test whose cleanups belong to one check.
+type scoped struct {
+	testing.TB
+	check *rapid.T
+}
+
+func (s scoped) Cleanup(f func())        { s.check.Cleanup(f) }
+func (s scoped) Fatal(args ...any)       { s.check.Fatal(args...) }
+func (s scoped) Error(args ...any)       { s.check.Error(args...) }
+func (s scoped) Logf(f string, a ...any) { s.check.Logf(f, a...) }
+
+// Random requests, faults of the provider, of the store and of the outbox, workloads
+// that fail or vanish, and kills: whatever comes, each lease is at rest what the
+// requests that were accepted make of it.
+func TestHostingAgreesWithTheModel(t *testing.T) {
+	seen, steps, kills := map[backend.ProvisionStatus]int{}, 0, 0
+	synctest.Test(t, func(t *testing.T) {
+		rapid.Check(unhurried{t}, func(r *rapid.T) {
+			m := &model{world: newWorld(scoped{t, r}), leases: map[string]*modelLease{}}
+			for _, lease := range leaseIDs {
+				m.leases[lease] = &modelLease{}
+			}
+			acts := map[string]func(*rapid.T){"": m.check}
+			for name, act := range map[string]func(*rapid.T, string){
+				"provision": m.provision, "provision again": m.provision, "restart": m.restart, "update": m.update, "deprovision": m.deprovision,
+				"domain": m.domain, "step": m.step, "step more": m.step, "die": m.die, "vanish": m.vanish,
+			} {
+				acts[name] = func(r *rapid.T) {
+					steps++
+					act(r, rapid.SampledFrom(leaseIDs).Draw(r, "lease"))
+				}
+			}
+			acts["kill"] = func(*rapid.T) { steps++; kills++; m.proc.dead.Store(true); m.revive() }
+			acts["fault"] = func(r *rapid.T) { steps++; m.fault(r) }
+			acts["rest"] = func(r *rapid.T) { steps++; m.settle(r) }
+			r.Repeat(acts)
+			m.settle(r)
+			for status, n := range m.past.seen {
+				seen[status] += n
+			}
+		})
+	})
+	t.Logf("%d steps, %d kills, states reached: %v", steps, kills, seen)
+	for status := range table {
+		if seen[status] == 0 {
+			t.Errorf("%q was never reached", status)
+		}
+	}
+}
+
+type model struct {
+	*world
+	leases map[string]*modelLease
+}
+
+// modelLease is what a lease should come to.
+type modelLease struct {
+	want     backend.ProvisionStatus // at rest; none is that there is no such lease
+	image    string                  // that serves, or served last; "" when none did in this life
+	items    []backend.LeaseItem
+	vanished bool // the provider forgot its workloads
+	domain   string
+}
+
+// quiet makes a request, and reports whether it was accepted. One that the store
+// failed for was, when its row is another.
+func (m *model) quiet(r *rapid.T, lease string, request func(context.Context) error) (accepted bool, refusal error) {
+	before, _ := m.store.Get(context.Background(), "leases/"+lease)
+	m.struck = false
+	err := request(context.Background())
+	after, _ := m.store.Get(context.Background(), "leases/"+lease)
+	changed := !bytes.Equal(before.Value, after.Value)
+	switch {
+	case err == nil, m.struck:
+		return changed, nil
+	case changed:
+		r.Fatalf("lease %s was refused with %v, and is another one", lease, err)
+	}
+	return false, err
+}
+
+func (m *model) provision(r *rapid.T, lease string) {
+	l := m.leases[lease]
+	items := rapid.SampledFrom([][]backend.LeaseItem{one(1), one(2), one(0), three()}).Draw(r, "items")
+	service, good := m.service(r)
+	status := m.status(lease)
+	ok, refusal := m.quiet(r, lease, func(ctx context.Context) error {
+		return m.Provision(ctx, provisionRequest(lease, items, manifestFor(items, service)))
+	})
+	may := status == none || status == failed || status == failing
+	if refusal != nil && (may || !errors.Is(refusal, backend.ErrAlreadyProvisioned)) {
+		r.Fatalf("lease %s is %q, and Provision says %v", lease, status, refusal)
+	}
+	if !ok {
+		return
+	}
+	if !may {
+		r.Fatalf("lease %s is %q, and was provisioned", lease, status)
+	}
+	*l = modelLease{want: ready, image: "program:1", items: items}
+	if !good && items[0].Quantity > 0 {
+		l.want, l.image = failed, ""
+	} else if !good || service == serves(2) {
+		l.image = "program:2"
+	}
+}
+
+// service is one that comes up, or does not.
+func (m *model) service(r *rapid.T) (service string, good bool) {
+	service = rapid.SampledFrom([]string{serves(1), serves(2), breaks}).Draw(r, "service")
+	return service, service != breaks
+}
+
+// replace is what Restart and Update share.
+func (m *model) replace(r *rapid.T, lease string, request func(context.Context) error) bool {
+	l, status := m.leases[lease], m.status(lease)
+	// Whether it has a release that served is known for what is at rest.
+	may := status == ready || status == failing || status == failed && l.image != ""
+	ok, refusal := m.quiet(r, lease, request)
+	if refusal != nil {
+		want := backend.ErrInvalidState
+		if status == none {
+			want = backend.ErrNotProvisioned
+		}
+		if may || !errors.Is(refusal, want) {
+			r.Fatalf("lease %s is %q, and to replace it says %v", lease, status, refusal)
+		}
+	}
+	if ok && !may {
+		r.Fatalf("lease %s is %q, and was replaced", lease, status)
+	}
+	return ok
+}
+
+func (m *model) restart(r *rapid.T, lease string) {
+	ok := m.replace(r, lease, func(ctx context.Context) error {
+		return m.Restart(ctx, backend.RestartRequest{LeaseUUID: lease, CallbackURL: callbackURL})
+	})
+	if l := m.leases[lease]; ok {
+		l.want = ready
+		if l.vanished {
+			l.want = failed
+		}
+	}
+}
+
+func (m *model) update(r *rapid.T, lease string) {
+	l := m.leases[lease]
+	if l.items == nil {
+		r.Skip("it was never provisioned")
+	}
+	service, good := m.service(r)
+	ok := m.replace(r, lease, func(ctx context.Context) error {
+		return m.Update(ctx, backend.UpdateRequest{LeaseUUID: lease, CallbackURL: callbackURL, Payload: manifestFor(l.items, service)})
+	})
+	switch {
+	case !ok:
+	case l.vanished:
+		l.want = failed
+	default:
+		l.want = ready
+		if service == serves(1) {
+			l.image = "program:1"
+		} else if good || l.items[0].Quantity == 0 {
+			l.image = "program:2"
+		}
+	}
+}
+
+func (m *model) deprovision(r *rapid.T, lease string) {
+	status := m.status(lease)
+	ok, refusal := m.quiet(r, lease, func(ctx context.Context) error { return m.Deprovision(ctx, lease) })
+	if refusal != nil {
+		r.Fatalf("lease %s is %q, and Deprovision says %v", lease, status, refusal)
+	}
+	if ok {
+		*m.leases[lease] = modelLease{}
+	}
+}
+
+func (m *model) domain(r *rapid.T, lease string) {
+	l, status := m.leases[lease], m.status(lease)
+	items := slices.Clone(l.items)
+	if items == nil {
+		items = one(1)
+	}
+	items[0].CustomDomain = rapid.SampledFrom([]string{"", "a.example.org", "b.example.org"}).Draw(r, "domain")
+	ok, refusal := m.quiet(r, lease, func(ctx context.Context) error { return m.ReconcileCustomDomain(ctx, lease, items) })
+	switch {
+	case refusal != nil:
+		r.Fatalf("domains of a lease that is %q: %v", status, refusal)
+	case ok && status != ready:
+		r.Fatalf("lease %s is %q, and has another domain", lease, status)
+	case ok:
+		l.domain = items[0].CustomDomain
+	}
+}
+
+func (m *model) step(r *rapid.T, _ string) {
+	leases, _ := m.Leases(context.Background())
+	for _, lease := range leases {
+		_, _ = m.Step(context.Background(), lease)
+	}
+	<-time.After(time.Duration(rapid.IntRange(1, 300).Draw(r, "ms")) * time.Millisecond)
+}
+
+func (m *model) die(r *rapid.T, lease string) {
+	l := m.leases[lease]
+	if m.status(lease) != ready || len(m.Workloads(lease)) == 0 || l.want != ready {
+		r.Skip("nothing serves")
+	}
+	m.world.die(lease)
+	l.want = failed
+}
+
+func (m *model) vanish(r *rapid.T, lease string) {
+	l := m.leases[lease]
+	if m.status(lease) != ready || len(m.Workloads(lease)) == 0 || l.want != ready {
+		r.Skip("nothing serves")
+	}
+	m.forgetAtProvider(lease)
+	l.want, l.vanished = failed, true
+}
+
+// fault has something go wrong once.
+func (m *model) fault(r *rapid.T) {
+	n := rapid.IntRange(1, 8).Draw(r, "call")
+	kinds := []memory.FaultKind{0, 0, memory.FailBefore, memory.FailAfter, memory.Hang, memory.Lie, memory.CutBefore, memory.CutAfter}
+	if kind := rapid.SampledFrom(kinds).Draw(r, "kind"); kind != 0 {
+		m.cluster.Script(memory.Fault{Call: n, Kind: kind})
+		m.cuts = kind == memory.CutBefore || kind == memory.CutAfter
+		return
+	}
+	dies := rapid.Bool().Draw(r, "dies")
+	m.onMoments(func(i int, _ string) (error, bool) {
+		if i != n {
+			return nil, false
+		}
+		m.struck = true
+		return errKilled, dies
+	})
+}
+
+// check is after every step.
+func (m *model) check(r *rapid.T) {
+	m.revive()
+	if wrong := m.past.faults(); len(wrong) > 0 {
+		r.Fatal(wrong)
+	}
+	for lease := range m.leases {
+		want := m.past.of(lease)
+		if got := m.sent(lease); len(got) > len(want) || !slices.Equal(got, want[:len(got)]) {
+			r.Fatalf("lease %s sent %v; want %v", lease, got, want)
+		}
+	}
+}
+
+// settle lets everything come to rest, and holds it against the model.
+func (m *model) settle(r *rapid.T) {
+	calm := func() bool {
+		m.check(r)
+		if waiting, _ := m.out.Pending(context.Background()); m.Busy() || len(waiting) > 0 {
+			return false
+		}
+		for lease, l := range m.leases {
+			if m.status(lease) != l.want {
+				return false
+			}
+		}
+		return true
+	}
+	if !m.wait(calm) {
+		for lease, l := range m.leases {
+			row, _ := m.store.Get(context.Background(), "leases/"+lease)
+			r.Errorf("lease %s is %q; want %q: %s", lease, m.status(lease), l.want, row.Value)
+		}
+		r.Fatal("it does not come to rest")
+	}
+	m.checkRest(r, leaseIDs...)
+	for lease, l := range m.leases {
+		m.checkReleases(r, lease, l)
+	}
+}
+
+// checkReleases holds what serves against the model.
+func (m *model) checkReleases(r *rapid.T, lease string, l *modelLease) {
+	if l.want == none {
+		return
+	}
+	all, err := m.GetReleases(context.Background(), lease)
+	if err != nil {
+		r.Fatal(err)
+	}
+	active := ""
+	for _, rel := range all {
+		switch rel.Status {
+		case backend.ReleaseStatusActive:
+			active += rel.Image
+		case backend.ReleaseStatusDeploying:
+			r.Fatalf("at rest release %d of lease %s is on its way", rel.Version, lease)
+		}
+	}
+	want := l.image
+	if want == "program:2" && len(l.items) == 3 {
+		want = "program:1,program:2"
+	}
+	if active != want {
+		r.Fatalf("what serves of lease %s is %q; want %q", lease, active, want)
+	}
+	info, err := m.GetProvision(context.Background(), lease)
+	if err != nil || info.Items[0].CustomDomain != l.domain {
+		r.Fatalf("the domain of lease %s is %q, %v; want %q", lease, info.Items[0].CustomDomain, err, l.domain)
+	}
+	if l.want == ready {
+		m.checkReplicas(r, lease, l)
+	}
+}
+
+// checkReplicas holds what runs against what was leased.
+func (m *model) checkReplicas(r *rapid.T, lease string, l *modelLease) {
+	info, err := m.GetInfo(context.Background(), lease)
+	if err != nil {
+		r.Fatal(err)
+	}
+	for _, item := range l.items {
+		if got := len(info.Services[item.ServiceName].Instances); got != item.Quantity {
+			r.Fatalf("of %s of lease %s there run %d; want %d", item.ServiceName, lease, got, item.Quantity)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package hosting_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/berth-cloud/berth/backend"
+	"github.com/berth-cloud/berth/id"
+	"github.com/berth-cloud/berth/provider"
+	"github.com/berth-cloud/berth/provider/memory"
+)
+
+// proc is a process: everything it does to its surroundings goes through it, until it
+// is killed.
+type proc struct {
+	w    *world
+	dead atomic.Bool
+}
+
+var errKilled = fmt.Errorf("%w: as the test wants", provider.ErrUnavailable)
+
+// ask is before a call without an effect.
+func (p *proc) ask() error {
+	if p.dead.Load() {
+		return errKilled
+	}
+	return nil
+}
+
+// effect makes a call that changes something, with a moment before and after it.
+func (p *proc) effect(what string, f func() error) error {
+	if err := p.moment("before " + what); err != nil {
+		return err
+	}
+	err := f()
+	if fault := p.moment("after " + what); fault != nil {
+		return fault
+	}
+	return err
+}
+
+func (p *proc) moment(what string) error {
+	if err := p.ask(); err != nil {
+		return err
+	}
+	p.w.mu.Lock()
+	p.w.moments++
+	n, hook := p.w.moments, p.w.hook
+	p.w.mu.Unlock()
+	if hook == nil {
+		return nil
+	}
+	err, dies := hook(n, what)
+	if dies {
+		p.dead.Store(true)
+	}
+	return err
+}
+
+// onMoments begins to count, and has hook told.
+func (w *world) onMoments(hook func(n int, what string) (error, bool)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.moments, w.hook = 0, hook
+}
+
+// revive opens the hosting anew where its process was killed.
+func (w *world) revive() {
+	if w.cuts { // a process goes with its provider that is cut off
+		if st, err := w.mem.HealthCheck(context.Background()); err != nil || !st.Healthy {
+			w.proc.dead.Store(true)
+		}
+	}
+	if w.proc.dead.Load() {
+		w.open()
+	}
+}
+
+// traced is the store of the leases; what is written goes into the past.
+type traced struct {
+	*provider.MemoryStore
+	*proc
+}
+
+func (s traced) Get(ctx context.Context, key string) (provider.Record, error) {
+	if err := s.ask(); err != nil {
+		return provider.Record{}, err
+	}
+	return s.MemoryStore.Get(ctx, key)
+}
+
+func (s traced) List(ctx context.Context, prefix string) ([]string, error) {
+	if err := s.ask(); err != nil {
+		return nil, err
+	}
+	return s.MemoryStore.List(ctx, prefix)
+}
+
+func (s traced) Put(ctx context.Context, key string, value []byte, prior provider.Version) (v provider.Version, err error) {
+	err = s.effect("put "+key, func() error {
+		if v, err = s.MemoryStore.Put(ctx, key, value, prior); err == nil {
+			s.w.past.put(key, value)
+		}
+		return err
+	})
+	return v, err
+}
+
+func (s traced) Delete(ctx context.Context, key string, prior provider.Version) error {
+	return s.effect("delete "+key, func() error {
+		err := s.MemoryStore.Delete(ctx, key, prior)
+		if err == nil {
+			s.w.past.delete(key)
+		}
+		return err
+	})
+}
+
+// lane is the outbox.
+type lane struct {
+	*outbox
+	*proc
+}
+
+func (l lane) Add(ctx context.Context, op, lease, url string, p backend.CallbackPayload) error {
+	return l.effect("add "+op, func() error { return l.outbox.Add(ctx, op, lease, url, p) })
+}
+
+func (l lane) Step(ctx context.Context, lease string) (time.Duration, error) {
+	if err := l.ask(); err != nil {
+		return 0, err
+	}
+	return l.outbox.Step(ctx, lease)
+}
+
+func (l lane) Pending(ctx context.Context) ([]string, error) {
+	if err := l.ask(); err != nil {
+		return nil, err
+	}
+	return l.outbox.Pending(ctx)
+}
+
+// mortal is the provider; its workloads may be said to have failed.
+type mortal struct {
+	*memory.Provider
+	*proc
+}
+
+func (m mortal) change(ctx context.Context, verb string, instance id.ID, f func() error) error {
+	return m.effect(verb, func() error {
+		if ctx.Err() == nil {
+			m.w.mu.Lock()
+			delete(m.w.dead, instance)
+			m.w.mu.Unlock()
+		}
+		return f()
+	})
+}
+
+func (m mortal) Provision(ctx context.Context, req provider.ProvisionRequest) (res *provider.ProvisionResult, err error) {
+	err = m.change(ctx, "provision", req.InstanceID, func() error { res, err = m.Provider.Provision(ctx, req); return err })
+	return res, err
+}
+
+func (m mortal) Deploy(ctx context.Context, req provider.DeployRequest) (res *provider.DeployResult, err error) {
+	err = m.change(ctx, "deploy", req.InstanceID, func() error { res, err = m.Provider.Deploy(ctx, req); return err })
+	return res, err
+}
+
+func (m mortal) Restart(ctx context.Context, instance id.ID) error {
+	return m.change(ctx, "restart", instance, func() error { return m.Provider.Restart(ctx, instance) })
+}
+
+func (m mortal) Rollback(ctx context.Context, instance, release id.ID) error {
+	return m.change(ctx, "rollback", instance, func() error { return m.Provider.Rollback(ctx, instance, release) })
+}
+
+func (m mortal) Deprovision(ctx context.Context, instance id.ID) error {
+	return m.change(ctx, "deprovision", instance, func() error { return m.Provider.Deprovision(ctx, instance) })
+}
+
+func (m mortal) Step(ctx context.Context, instance id.ID) (time.Duration, error) {
+	if err := m.ask(); err != nil {
+		return 0, err
+	}
+	return m.Provider.Step(ctx, instance)
+}
+
+func (m mortal) Status(ctx context.Context, instance id.ID) (*provider.InstanceStatus, error) {
+	if err := m.ask(); err != nil {
+		return nil, err
+	}
+	if m.w.hangs != nil {
+		select {
+		case <-m.w.hangs:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	st, err := m.Provider.Status(ctx, instance)
+	if err == nil && m.w.isDead(instance) {
+		st.State, st.Reason, st.Ready = provider.StateFailed, provider.ReasonExited, false
+	}
+	return st, err
+}
+
+func (m mortal) Logs(ctx context.Context, instance id.ID, opts provider.LogOptions) (io.ReadCloser, error) {
+	return m.Provider.Logs(ctx, instance, opts)
+}
+
+func (w *world) isDead(instance id.ID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dead[instance]
+}
+
+// die has the workloads of a lease fail by themselves.
+func (w *world) die(lease string) {
+	all := w.Workloads(lease)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, instance := range all {
+		w.dead[instance] = true
+	}
+}
+
+// forgetAtProvider removes the workloads of a lease behind everybody's back.
+func (w *world) forgetAtProvider(lease string) {
+	p := memory.New(memory.Options{Cluster: w.cluster, Store: w.records, Vault: w.vault, Mode: memory.Stepped})
+	for _, instance := range w.Workloads(lease) {
+		if err := p.Deprovision(context.Background(), instance); err != nil && !errors.Is(err, provider.ErrUnavailable) {
+			w.t.Error(err)
+		}
+	}
+}
