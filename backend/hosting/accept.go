@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/berth-cloud/berth/backend"
 	"github.com/berth-cloud/berth/backend/hosting/manifest"
@@ -47,6 +48,7 @@ func (h *Hosting) changeNow(ctx context.Context, lease string, edit func(r *row)
 			return err
 		}
 		_, err = h.rows.put(ctx, next, k.version)
+		h.resolve(ctx, lease)
 		h.hub.tell(lease)
 		if !errors.Is(err, provider.ErrConflict) {
 			return err
@@ -55,14 +57,39 @@ func (h *Hosting) changeNow(ctx context.Context, lease string, edit func(r *row)
 	return err
 }
 
+// resolveTime bounds the reading of a row that is in doubt, also when who wrote it has
+// left.
+const resolveTime = 5 * time.Second
+
+// resolve reads a row that is in doubt. Where that fails the next Step does.
+func (h *Hosting) resolve(ctx context.Context, lease string) {
+	if !h.rows.inDoubt(lease) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTime)
+	defer cancel()
+	if _, err := h.fresh(ctx, lease); err != nil {
+		h.cfg.Logger.WarnContext(ctx, "what became of a write is not known yet", "lease", lease, "error", err)
+	}
+}
+
 // fresh is the row of a lease for one who has the turn. What was in doubt is counted
-// as it turned out to be.
+// as it turned out to be, and the manifest of a request that came to nothing goes.
 func (h *Hosting) fresh(ctx context.Context, lease string) (kept, error) {
 	k, resolved, err := h.rows.fresh(ctx, lease)
-	if err == nil && resolved {
-		h.settle(lease, k.row)
+	if err != nil || !resolved {
+		return k, err
 	}
-	return k, err
+	h.settle(lease, k.row)
+	var of []release
+	if k.row != nil {
+		of = k.row.Releases
+	}
+	if err := h.rows.keepManifests(ctx, lease, of); err != nil {
+		h.rows.setDoubt(lease)
+		return kept{}, err
+	}
+	return k, nil
 }
 
 // stack reads a manifest and holds it against what a lease may run.

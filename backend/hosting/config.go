@@ -113,6 +113,9 @@ func Open(ctx context.Context, cfg Config) (*Hosting, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := all.dropStrays(ctx); err != nil {
+		return nil, err
+	}
 	h := &Hosting{cfg: cfg, rows: all, stepping: map[string]context.CancelFunc{}, seen: map[string]*backend.LeaseInfo{}}
 	return h, h.count()
 }

@@ -190,6 +190,9 @@ func (s story) tell(t *testing.T, cut cutting, at int) bool {
 	return came
 }
 
+// short is images without their registry.
+func short(images string) string { return strings.ReplaceAll(images, "docker.io/library/", "") }
+
 func (s story) check(t *testing.T, w *world, at, sent int) {
 	t.Helper()
 	w.checkRest(t, leaseIDs[0])
@@ -209,7 +212,7 @@ func (s story) check(t *testing.T, w *world, at, sent int) {
 	image := ""
 	for _, rel := range all {
 		if rel.Status == backend.ReleaseStatusActive {
-			image += rel.Image
+			image += short(rel.Image)
 		}
 	}
 	if last := all[len(all)-1]; image != s.image || last.Status != s.last {

@@ -14,7 +14,7 @@ func manifestKey(lease string, version int) string {
 }
 
 // putManifest keeps a manifest before a row names its version. A version that a
-// request left without a row is written over.
+// request left without a row is written over, or goes with the next change.
 func (s *rows) putManifest(ctx context.Context, lease string, version int, payload []byte) error {
 	key := manifestKey(lease, version)
 	var before provider.Version
@@ -28,6 +28,7 @@ func (s *rows) putManifest(ctx context.Context, lease string, version int, paylo
 		return fmt.Errorf("read manifest %d of lease %s: %w", version, lease, err)
 	}
 	if _, err := s.store.Put(ctx, key, payload, before); err != nil {
+		s.setDoubt(lease) // so that it goes, if it is there
 		return fmt.Errorf("write manifest %d of lease %s: %w", version, lease, err)
 	}
 	return nil
@@ -56,13 +57,39 @@ func (s *rows) keepManifests(ctx context.Context, lease string, of []release) er
 		if keep[key] {
 			continue
 		}
-		rec, err := s.store.Get(ctx, key)
-		if err == nil {
-			err = s.store.Delete(ctx, key, rec.Version)
+		if err := s.dropManifest(ctx, key); err != nil {
+			return err
 		}
-		if err != nil && !errors.Is(err, provider.ErrNotFound) {
-			return fmt.Errorf("delete %s: %w", strings.TrimPrefix(key, manifestPrefix), err)
+	}
+	return nil
+}
+
+// dropStrays deletes the manifests of requests that a crash left without a row, of
+// leases that are not known. Nobody may ask for anything yet.
+func (s *rows) dropStrays(ctx context.Context) error {
+	keys, err := s.store.List(ctx, manifestPrefix)
+	if err != nil {
+		return fmt.Errorf("list the manifests: %w", err)
+	}
+	for _, key := range keys {
+		lease, _, _ := strings.Cut(strings.TrimPrefix(key, manifestPrefix), "/")
+		if s.get(lease).row != nil {
+			continue
 		}
+		if err := s.dropManifest(ctx, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *rows) dropManifest(ctx context.Context, key string) error {
+	rec, err := s.store.Get(ctx, key)
+	if err == nil {
+		err = s.store.Delete(ctx, key, rec.Version)
+	}
+	if err != nil && !errors.Is(err, provider.ErrNotFound) {
+		return fmt.Errorf("delete %s: %w", key, err)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func TestHostingAgreesWithTheModel(t *testing.T) {
 			acts := map[string]func(*rapid.T){"": m.check}
 			for name, act := range map[string]func(*rapid.T, string){
 				"provision": m.provision, "provision again": m.provision, "restart": m.restart, "update": m.update, "deprovision": m.deprovision,
-				"domain": m.domain, "step": m.step, "step more": m.step, "die": m.die, "vanish": m.vanish,
+				"update again": m.update, "update more": m.update, "restart again": m.restart, "domain": m.domain, "step": m.step, "step more": m.step, "die": m.die, "vanish": m.vanish,
 			} {
 				acts[name] = func(r *rapid.T) {
 					steps++
@@ -53,6 +53,7 @@ func TestHostingAgreesWithTheModel(t *testing.T) {
 			acts["kill"] = func(*rapid.T) { steps++; kills++; m.proc.dead.Store(true); m.revive() }
 			acts["fault"] = func(r *rapid.T) { steps++; m.fault(r) }
 			acts["rest"] = func(r *rapid.T) { steps++; m.settle(r) }
+			acts["rest more"] = acts["rest"]
 			r.Repeat(acts)
 			m.settle(r)
 			for status, n := range m.past.seen {
@@ -315,7 +316,7 @@ func (m *model) checkReleases(r *rapid.T, lease string, l *modelLease) {
 	for _, rel := range all {
 		switch rel.Status {
 		case backend.ReleaseStatusActive:
-			active += rel.Image
+			active += short(rel.Image)
 		case backend.ReleaseStatusDeploying:
 			r.Fatalf("at rest release %d of lease %s is on its way", rel.Version, lease)
 		}
@@ -336,15 +337,23 @@ func (m *model) checkReleases(r *rapid.T, lease string, l *modelLease) {
 	}
 }
 
-// checkReplicas holds what runs against what was leased.
+// checkReplicas holds what runs against what was leased. A fault may strike a look.
 func (m *model) checkReplicas(r *rapid.T, lease string, l *modelLease) {
-	info, err := m.GetInfo(context.Background(), lease)
-	if err != nil {
-		r.Fatal(err)
-	}
-	for _, item := range l.items {
-		if got := len(info.Services[item.ServiceName].Instances); got != item.Quantity {
-			r.Fatalf("of %s of lease %s there run %d; want %d", item.ServiceName, lease, got, item.Quantity)
+	got := map[string]int{}
+	agrees := func() bool {
+		m.revive()
+		info, err := m.GetInfo(context.Background(), lease)
+		if err != nil {
+			return false
 		}
+		for _, item := range l.items {
+			if got[item.ServiceName] = len(info.Services[item.ServiceName].Instances); got[item.ServiceName] != item.Quantity {
+				return false
+			}
+		}
+		return true
+	}
+	if !m.wait(agrees) {
+		r.Fatalf("of lease %s there run %v; want %v", lease, got, l.items)
 	}
 }

@@ -196,6 +196,7 @@ func (h *Hosting) replace(ctx context.Context, before kept, fn func() error) err
 	if h.rows.get(lease).version != before.version || h.rows.inDoubt(lease) {
 		return nil
 	}
+	defer h.resolve(ctx, lease)
 	return fn()
 }
 

@@ -2,6 +2,7 @@ package hosting_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -93,17 +94,26 @@ func (w *world) open() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.proc = &proc{w: w}
-	w.mem = memory.New(memory.Options{Cluster: w.cluster, Store: w.records, Vault: w.vault, Mode: memory.Stepped})
-	w.Hosting, err = hosting.Open(context.Background(), hosting.Config{
-		Name: "memory-1", Provider: mortal{w.mem, w.proc},
-		Store: traced{w.store, w.proc}, Outbox: lane{w.out, w.proc}, SKUs: catalog, Pool: w.pool, Images: images, BindAddress: netip.MustParseAddr("127.0.0.1"),
-		NewID: w.newID, Now: time.Now,
-		Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second},
-	})
+	for range 3 { // a fault of the test may strike what is opened, too
+		w.proc = &proc{w: w}
+		w.mem = w.provider()
+		w.Hosting, err = hosting.Open(context.Background(), hosting.Config{
+			Name: "memory-1", Provider: mortal{w.mem, w.proc}, Store: traced{w.store, w.proc}, Outbox: lane{w.out, w.proc},
+			SKUs: catalog, Pool: w.pool, Images: images, BindAddress: netip.MustParseAddr("127.0.0.1"),
+			NewID: w.newID, Now: time.Now,
+			Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second},
+		})
+		if !errors.Is(err, errKilled) {
+			break
+		}
+	}
 	if err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+func (w *world) provider() *memory.Provider {
+	return memory.New(memory.Options{Cluster: w.cluster, Store: w.records, Vault: w.vault, Mode: memory.Stepped})
 }
 
 func (w *world) newID() string {
