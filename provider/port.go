@@ -83,6 +83,10 @@ type Endpoint struct {
 	Port     int    `json:"port"`
 	Protocol string `json:"protocol"`
 
+	// Container is the port inside that it leads to: another one than Port where the
+	// host listens for it. 0 is not known.
+	Container int `json:"container,omitempty"`
+
 	// Public reports that it is reachable from outside of the host or cluster.
 	Public bool `json:"public"`
 

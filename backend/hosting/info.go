@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -99,8 +100,8 @@ func (h *Hosting) instances(service, image string, st *provider.InstanceStatus) 
 			if e.ServiceName != service || e.Replica == nil || *e.Replica != replica.Replica {
 				continue
 			}
-			if host, port, ok := bound(e); ok {
-				one.Ports[strconv.Itoa(e.Port)+"/"+e.Protocol] = backend.PortBinding{HostIP: host, HostPort: port}
+			if host, port, ok := h.bound(e); ok {
+				one.Ports[strconv.Itoa(e.Container)+"/"+e.Protocol] = backend.PortBinding{HostIP: host, HostPort: port}
 			}
 		}
 		out = append(out, one)
@@ -108,12 +109,16 @@ func (h *Hosting) instances(service, image string, st *provider.InstanceStatus) 
 	return out
 }
 
-// bound is where on the host an endpoint is, if it is there.
-func bound(e provider.Endpoint) (host, port string, ok bool) {
+// bound is where on the host an endpoint is, if it is there: other endpoints are
+// addresses of containers.
+func (h *Hosting) bound(e provider.Endpoint) (host, port string, ok bool) {
 	u, err := url.Parse(e.URL)
 	if err != nil {
 		return "", "", false
 	}
-	host, port, err = net.SplitHostPort(u.Host)
-	return host, port, err == nil && port != strconv.Itoa(e.Port)
+	if host, port, err = net.SplitHostPort(u.Host); err != nil {
+		return "", "", false
+	}
+	addr, err := netip.ParseAddr(host)
+	return host, port, e.Public || err == nil && addr == h.cfg.BindAddress
 }

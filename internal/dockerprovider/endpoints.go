@@ -62,7 +62,7 @@ func (d *Driver) ways(service string, p provider.PortSpec, replica int, address 
 		index := replica
 		out = append(out, provider.Endpoint{
 			ServiceName: service, URL: scheme(p) + "://" + net.JoinHostPort(host, strconv.Itoa(port)), Port: port,
-			Protocol: scheme(p), Public: public, Replica: &index,
+			Protocol: scheme(p), Container: p.Container, Public: public, Replica: &index,
 		})
 	}
 	if address.IsValid() {

@@ -278,7 +278,10 @@ func (m members) endpoints() []provider.Endpoint {
 		}
 		for _, port := range spec.Ports {
 			replica := s.group.replica
-			ep := provider.Endpoint{ServiceName: spec.Name, Port: port.Container, Protocol: cmp.Or(port.Protocol, provider.ProtocolTCP), Replica: &replica}
+			ep := provider.Endpoint{
+				ServiceName: spec.Name, Port: port.Container, Protocol: cmp.Or(port.Protocol, provider.ProtocolTCP),
+				Container: port.Container, Replica: &replica,
+			}
 			ep.URL = url(port, netip.AddrPortFrom(s.address, uint16(port.Container)))
 			out = append(out, ep)
 			if at, published := s.host[port.Container]; published {
