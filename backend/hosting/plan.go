@@ -70,7 +70,7 @@ func planStep(r *row, w *world) plan {
 // enough.
 func planOld(r *row, w *world) plan {
 	if r.Status == backend.ProvisionStatusProvisioning && !w.now.Before(r.Op.Deadline) {
-		return plan{next: failed(r, w, tooLate())}
+		return plan{next: failed(r, w, tooLate("the lease was not ready"))}
 	}
 	effects := make([]effect, len(r.Old))
 	for i, instance := range r.Old {
@@ -79,7 +79,7 @@ func planOld(r *row, w *world) plan {
 	return plan{effects: effects}
 }
 
-func tooLate() *failure { return &failure{backend.ReasonInternal, "it was not done in time"} }
+func tooLate(what string) *failure { return &failure{backend.ReasonInternal, what + " in time"} }
 
 // planProvision brings the services up, each once those that it depends on are
 // there.
@@ -99,7 +99,7 @@ func planProvision(r *row, w *world) plan {
 	}
 	f := firstFailure(r, w)
 	if f == nil && !w.now.Before(r.Op.Deadline) {
-		f = tooLate()
+		f = tooLate("the lease was not ready")
 	}
 	switch {
 	case f != nil:
@@ -160,7 +160,7 @@ func planReplace(r *row, w *world) plan {
 	f := firstFailure(r, w)
 	switch {
 	case !w.now.Before(r.Op.Deadline):
-		return plan{next: givenUp(r, w, tooLate())}
+		return plan{next: givenUp(r, w, tooLate("it was not done"))}
 	case len(effects) > 0: // what failed before is what they change
 		return plan{effects: effects}
 	case f != nil:

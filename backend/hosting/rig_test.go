@@ -89,6 +89,9 @@ func (s traced) Get(ctx context.Context, key string) (provider.Record, error) {
 	if err := s.ask(); err != nil {
 		return provider.Record{}, err
 	}
+	if s.w.blind {
+		return provider.Record{}, errKilled
+	}
 	return s.MemoryStore.Get(ctx, key)
 }
 
@@ -121,26 +124,29 @@ func (s traced) Delete(ctx context.Context, key string, prior provider.Version) 
 
 // lane is the outbox.
 type lane struct {
-	*outbox
+	*postbox
 	*proc
 }
 
 func (l lane) Add(ctx context.Context, op, lease, url string, p backend.CallbackPayload) error {
-	return l.effect("add "+op, func() error { return l.outbox.Add(ctx, op, lease, url, p) })
+	if l.w.full != nil {
+		return l.w.full
+	}
+	return l.effect("add "+op, func() error { return l.postbox.Add(ctx, op, lease, url, p) })
 }
 
 func (l lane) Step(ctx context.Context, lease string) (time.Duration, error) {
 	if err := l.ask(); err != nil {
 		return 0, err
 	}
-	return l.outbox.Step(ctx, lease)
+	return l.postbox.Step(ctx, lease)
 }
 
 func (l lane) Pending(ctx context.Context) ([]string, error) {
 	if err := l.ask(); err != nil {
 		return nil, err
 	}
-	return l.outbox.Pending(ctx)
+	return l.postbox.Pending(ctx)
 }
 
 // mortal is the provider; its workloads may be said to have failed.
@@ -193,6 +199,9 @@ func (m mortal) Status(ctx context.Context, instance id.ID) (*provider.InstanceS
 	if err := m.ask(); err != nil {
 		return nil, err
 	}
+	if m.w.down {
+		return nil, errKilled
+	}
 	if m.w.hangs != nil {
 		select {
 		case <-m.w.hangs:
@@ -232,7 +241,7 @@ func (w *world) forgetAtProvider(lease string) {
 	for _, instance := range w.Workloads(lease) {
 		var err error
 		for range 3 { // a fault of the test may strike this
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second)
 			err = w.provider().Deprovision(ctx, instance)
 			cancel()
 			if err == nil {

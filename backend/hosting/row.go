@@ -102,12 +102,11 @@ type pending struct {
 	Payload backend.CallbackPayload `json:"payload"`
 }
 
-// states are those that a row may have, and whether an operation is under way in
-// them.
-var states = map[backend.ProvisionStatus]bool{
-	backend.ProvisionStatusProvisioning: true, backend.ProvisionStatusRestarting: true, backend.ProvisionStatusUpdating: true,
-	backend.ProvisionStatusReady: false, backend.ProvisionStatusFailing: false, backend.ProvisionStatusFailed: false,
-	backend.ProvisionStatusDeprovisioning: false,
+// states are those that a row may have, and what is under way in them.
+var states = map[backend.ProvisionStatus]opKind{
+	backend.ProvisionStatusProvisioning: opProvision, backend.ProvisionStatusRestarting: opRestart, backend.ProvisionStatusUpdating: opUpdate,
+	backend.ProvisionStatusReady: "", backend.ProvisionStatusFailing: "", backend.ProvisionStatusFailed: "",
+	backend.ProvisionStatusDeprovisioning: "",
 }
 
 // clone is a row that may be changed.
@@ -202,9 +201,9 @@ func decodeRow(lease string, b []byte) (*row, error) {
 	if r.Lease != lease {
 		return nil, fmt.Errorf("it is the row of lease %q", r.Lease)
 	}
-	under, known := states[r.Status]
-	if !known || under != (r.Op != nil) {
-		return nil, fmt.Errorf("status %q with an operation: %t", r.Status, r.Op != nil)
+	kind, known := states[r.Status]
+	if !known || (kind != "") != (r.Op != nil) || r.Op != nil && r.Op.Kind != kind {
+		return nil, fmt.Errorf("its status is %q, and its operation another's", r.Status)
 	}
 	return &r, nil
 }

@@ -18,7 +18,7 @@ func (w *world) fixture() backendtest.Fixture {
 		Broken:   []byte(`{"image":"program:2","args":["exit:3"],"ports":{"8080/tcp":{}}}`),
 		Invalid:  []byte(`{"image":"program:1","privileged":true}`), UnknownSKU: "018f3c1e-7b2a-7c4d-9e5f-0000000000ff",
 		Huge: []backend.LeaseItem{{SKU: micro, Quantity: 1000}}, Domain: "shop.example.org",
-		Wait: w.wait,
+		Break: w.die, Wait: w.wait,
 	}
 }
 

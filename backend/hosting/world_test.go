@@ -32,7 +32,7 @@ type world struct {
 	records *provider.MemoryStore // the provider's
 	store   *provider.MemoryStore // the leases'
 	vault   secrets.Vault
-	out     *outbox
+	out     *postbox
 	calls   *backendtest.Callbacks
 	past    *past
 	// Of the process that runs.
@@ -50,6 +50,9 @@ type world struct {
 	struck bool           // a hook did something
 	cuts   bool           // the provider may be cut off
 	hangs  chan struct{}  // looks at the provider wait for it
+	blind  bool           // no row can be read
+	down   bool           // the provider says nothing of any workload
+	full   error          // of the outbox
 	dead   map[id.ID]bool // workloads that the provider says have failed
 }
 
@@ -59,7 +62,7 @@ func newWorld(t testing.TB) *world {
 		t: t, past: &past{}, dead: map[id.ID]bool{}, cluster: memory.NewCluster(nil), records: provider.NewMemoryStore(), store: provider.NewMemoryStore(), calls: new(backendtest.Callbacks), vault: secrets.NewMemory(),
 	}
 	t.Cleanup(w.cluster.Close)
-	w.out = &outbox{calls: w.calls, known: map[string]bool{}, waiting: map[string][]backend.CallbackPayload{}}
+	w.out = &postbox{calls: w.calls, known: map[string]bool{}, waiting: map[string][]backend.CallbackPayload{}}
 	for _, version := range []string{"1", "2"} {
 		w.cluster.AddImage("docker.io/library/program:"+version, memory.Image{
 			Env: map[string]string{"VERSION": version}, Entrypoint: []string{"/program"}, Command: []string{"listen:8080", "wait"},
@@ -79,6 +82,13 @@ func (p process) Dial(ctx context.Context, address string) (net.Conn, error) {
 
 // open starts the hosting anew on what is stored.
 func (w *world) open() {
+	w.t.Helper()
+	if err := w.tryOpen(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) tryOpen() error {
 	w.t.Helper()
 	catalog, err := sku.New(sku.Config{
 		Profiles: []sku.Profile{{Name: "micro", CPUCores: 0.25, MemoryMB: 64}}, Mapping: []sku.Mapping{{SKU: micro, Profile: "micro"}},
@@ -107,9 +117,7 @@ func (w *world) open() {
 			break
 		}
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	return err
 }
 
 func (w *world) provider() *memory.Provider {
@@ -145,8 +153,8 @@ func (w *world) wait(cond func() bool) bool {
 	return cond()
 }
 
-// outbox delivers at once.
-type outbox struct {
+// postbox is an outbox that delivers at once.
+type postbox struct {
 	calls *backendtest.Callbacks
 
 	mu      sync.Mutex
@@ -154,7 +162,7 @@ type outbox struct {
 	waiting map[string][]backend.CallbackPayload
 }
 
-func (o *outbox) Add(_ context.Context, op, lease, _ string, p backend.CallbackPayload) error {
+func (o *postbox) Add(_ context.Context, op, lease, _ string, p backend.CallbackPayload) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.known[op] {
@@ -164,7 +172,7 @@ func (o *outbox) Add(_ context.Context, op, lease, _ string, p backend.CallbackP
 	return nil
 }
 
-func (o *outbox) Step(ctx context.Context, lease string) (time.Duration, error) {
+func (o *postbox) Step(ctx context.Context, lease string) (time.Duration, error) {
 	o.mu.Lock()
 	due := o.waiting[lease]
 	delete(o.waiting, lease)
@@ -177,7 +185,7 @@ func (o *outbox) Step(ctx context.Context, lease string) (time.Duration, error) 
 	return 0, nil
 }
 
-func (o *outbox) Pending(context.Context) ([]string, error) {
+func (o *postbox) Pending(context.Context) ([]string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var out []string
