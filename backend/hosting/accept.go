@@ -155,9 +155,6 @@ func (h *Hosting) Provision(ctx context.Context, req backend.ProvisionRequest) e
 		if err := provisionable(r, &req); err != nil {
 			return nil, err
 		}
-		if r == nil || !r.holds() {
-			h.cfg.Pool.Release(req.LeaseUUID)
-		}
 		if err := h.reserve(req.LeaseUUID, req.Tenant, instances); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,8 @@
 package hosting
 
 import (
+	"context"
+
 	"github.com/berth-cloud/berth/backend/hosting/pool"
 	"github.com/berth-cloud/berth/id"
 )
@@ -18,6 +20,13 @@ func (h *Hosting) Busy() bool {
 		}
 	}
 	return len(h.rows.doubted()) > 0
+}
+
+// BuryLate has a Step bury a lease that is gone, after something else came between.
+func (h *Hosting) BuryLate(ctx context.Context, lease string, between func()) error {
+	k := h.rows.get(lease)
+	between()
+	return h.bury(ctx, k)
 }
 
 // Workloads are those of a lease, with those that are to go.

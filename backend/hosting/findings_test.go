@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/berth-cloud/berth/backend"
 	"github.com/berth-cloud/berth/backend/hosting"
@@ -44,7 +45,7 @@ func (w *world) ends(t *testing.T, status backend.ProvisionStatus, sent ...backe
 	return info
 }
 
-// failing calls of one kind, each with err, until it is called again.
+// refuse has calls of one kind fail with err, before they do anything.
 func (w *world) refuse(what string, err error) {
 	w.onMoments(func(_ int, moment string) (error, bool) {
 		if strings.HasPrefix(moment, "before "+what) {
@@ -405,4 +406,116 @@ func TestAProvisionInEveryMomentOfADeprovision(t *testing.T) {
 	if accepted == 0 || refused == 0 {
 		t.Error("not both were seen")
 	}
+}
+
+// What the provider says it removed, and did not, is removed again.
+func TestAWorkloadThatIsStillThereIsNotForgotten(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		after(provision(three(), serves(1)))(w)
+		w.idle = 3
+		if err := deprovision(w); err != nil {
+			t.Fatal(err)
+		}
+		w.ends(t, none, success, deprovisioned)
+	})
+}
+
+func TestADeathThatASecondLookDoesNotFindIsNone(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		after(provision(one(1), serves(1)))(w)
+		w.slanders = 1
+		if _, err := w.Step(context.Background(), leaseIDs[0]); err != nil {
+			t.Fatal(err)
+		}
+		if w.slanders > 0 {
+			t.Error("nobody looked")
+		}
+		w.ends(t, ready, success)
+	})
+}
+
+func TestALeaseWithoutWorkloadsHoldsNothingAfterARestart(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		after(provision(one(2), breaks))(w)
+		if err := deprovision(w); err != nil {
+			t.Fatal(err)
+		}
+		w.open()
+		if got := w.pool.Stats().ActiveContainers; got != 0 {
+			t.Errorf("%d containers are counted", got)
+		}
+		w.ends(t, none, failure, deprovisioned)
+	})
+}
+
+func TestAProvisionThatIsNotWrittenKeepsNoRoom(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.blind = true
+		if err := provision(one(2), serves(1))(w); !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		w.blind = false
+		if got := w.pool.Stats().ActiveContainers; got != 0 {
+			t.Errorf("%d containers are counted", got)
+		}
+	})
+}
+
+// A rollback that the provider does not take as long as the change is under way in
+// another service has its own time from when it is taken.
+func TestGoingBackHasItsTimeFromWhenItBegins(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		after(provision(one(1), serves(1)))(w)
+		began := time.Now()
+		w.onMoments(func(_ int, what string) (error, bool) {
+			switch {
+			case what == "before rollback" && time.Since(began) < 35*time.Second:
+				return provider.ErrBusy, false
+			case what == "after rollback":
+				all := w.Workloads(leaseIDs[0])
+				w.die(leaseIDs[0])
+				time.AfterFunc(10*time.Second, func() {
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					for _, instance := range all {
+						delete(w.dead, instance)
+					}
+				})
+			}
+			return nil, false
+		})
+		if err := update(one(1), breaks)(w); err != nil {
+			t.Fatal(err)
+		}
+		if info := w.ends(t, ready, success, failure); !strings.Contains(info.Message, "rolled back") {
+			t.Errorf("it says %q", info.Message)
+		}
+	})
+}
+
+// What is gone and provisioned anew is not buried by a Step that comes late.
+func TestALeaseThatLivesAgainIsNotBuried(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		after(provision(one(1), serves(1)))(w)
+		if err := deprovision(w); err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			if got := w.sent(leaseIDs[0]); len(got) == 2 {
+				break
+			}
+			if _, err := w.Step(context.Background(), leaseIDs[0]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := w.BuryLate(context.Background(), leaseIDs[0], func() {
+			if err := provision(one(2), serves(2))(w); err != nil {
+				t.Error(err)
+			}
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		w.ends(t, ready, success, deprovisioned, success)
+	})
 }

@@ -185,7 +185,13 @@ func (m mortal) Rollback(ctx context.Context, instance, release id.ID) error {
 }
 
 func (m mortal) Deprovision(ctx context.Context, instance id.ID) error {
-	return m.change(ctx, "deprovision", instance, func() error { return m.Provider.Deprovision(ctx, instance) })
+	return m.change(ctx, "deprovision", instance, func() error {
+		if m.w.idle > 0 {
+			m.w.idle--
+			return nil
+		}
+		return m.Provider.Deprovision(ctx, instance)
+	})
 }
 
 func (m mortal) Step(ctx context.Context, instance id.ID) (time.Duration, error) {
@@ -210,7 +216,8 @@ func (m mortal) Status(ctx context.Context, instance id.ID) (*provider.InstanceS
 		}
 	}
 	st, err := m.Provider.Status(ctx, instance)
-	if err == nil && m.w.isDead(instance) {
+	if err == nil && (m.w.isDead(instance) || m.w.slanders > 0) {
+		m.w.slanders = max(m.w.slanders-1, 0)
 		st.State, st.Reason, st.Ready = provider.StateFailed, provider.ReasonExited, false
 	}
 	return st, err

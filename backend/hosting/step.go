@@ -158,11 +158,7 @@ func (h *Hosting) current(ctx context.Context, lease string) (kept, error) {
 		return kept{}, err
 	}
 	defer leave()
-	k, err := h.fresh(ctx, lease)
-	if err == nil && (k.row == nil || !k.row.holds()) {
-		h.cfg.Pool.Release(lease)
-	}
-	return k, err
+	return h.fresh(ctx, lease)
 }
 
 // write puts a row in the place of the one that was planned from; when somebody else

@@ -45,15 +45,17 @@ type world struct {
 	op      int
 	moments int
 	// hook is told of every moment before and after an effect; see proc.
-	hook   func(n int, what string) (err error, dies bool)
-	loud   bool
-	struck bool           // a hook did something
-	cuts   bool           // the provider may be cut off
-	hangs  chan struct{}  // looks at the provider wait for it
-	blind  bool           // no row can be read
-	down   bool           // the provider says nothing of any workload
-	full   error          // of the outbox
-	dead   map[id.ID]bool // workloads that the provider says have failed
+	hook     func(n int, what string) (err error, dies bool)
+	loud     bool
+	struck   bool           // a hook did something
+	cuts     bool           // the provider may be cut off
+	hangs    chan struct{}  // looks at the provider wait for it
+	blind    bool           // no row can be read
+	down     bool           // the provider says nothing of any workload
+	full     error          // of the outbox
+	idle     int            // calls of Deprovision that say they did what they did not
+	slanders int            // looks that say that a workload has failed which has not
+	dead     map[id.ID]bool // workloads that the provider says have failed
 }
 
 func newWorld(t testing.TB) *world {
