@@ -29,14 +29,28 @@
 // the row with the status and goes from there to the outbox. A change that failed
 // and went back to what served ends ready with a failed callback. Deprovision
 // preempts: it takes the row whatever is under way, whose result then comes too
-// late to be written, so that no callback of it follows.
+// late to be written, so that no callback of it follows. Until somebody takes its
+// callbacks the row stays, and holds no room.
+//
+// A failure, its reason and the count of failures stay with a lease until an operation
+// succeeds. Every operation has a time in which to end, also when the provider takes
+// none of its calls, and going back has its own.
+//
+// # Who writes
+//
+// Requests and the Step write a row in turns, and a Step only when the row is the one
+// that it planned from. Whoever has the turn waits for the store and for nothing else.
+// Of a write that failed nobody knows whether it was made: the row is in doubt then,
+// and is read again before anybody goes by it.
 //
 // # A crash
 //
 // The row says what is to be, and each effect may be repeated. A Step after a
 // restart plans from what it finds. Nothing is destroyed for something that is not
-// there: an unreadable store, an error or a timeout of the provider ends a Step and
-// changes nothing.
+// there, and nothing forgotten for it either: an unreadable store, an error or a
+// timeout of the provider ends a Step and changes nothing, a row that cannot be read
+// keeps the hosting from opening, and a workload is given up when the provider has
+// said that it removed it and then does not find it.
 //
 // What must never happen here: a wait in a call, two writers of one lease, a
 // callback for what a Deprovision overtook, an engine's text in a message for a

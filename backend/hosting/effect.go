@@ -17,13 +17,17 @@ import (
 // twice, which does no harm.
 func (h *Hosting) carryOut(ctx context.Context, k kept, w *world, p plan) (time.Duration, error) {
 	next := k.row.clone()
-	noted := false
+	noted, again := false, soon
 	var failures []error
 	for _, e := range p.effects {
 		err := h.perform(ctx, next, w, e)
 		if next.Op != nil && e.verb != doDeprovision && hopeless(err) {
 			h.cfg.Logger.ErrorContext(ctx, "the provider refuses what a lease needs", "lease", next.Lease, "service", e.service, "error", err)
 			return soon, h.write(ctx, refused(next, w), k)
+		}
+		if errors.Is(err, errStillThere) {
+			again = w.timing.Recheck
+			continue
 		}
 		if err != nil {
 			failures = append(failures, fmt.Errorf("%s %s: %w", e.verb, e.instance, err))
@@ -36,7 +40,7 @@ func (h *Hosting) carryOut(ctx context.Context, k kept, w *world, p plan) (time.
 			failures = append(failures, err)
 		}
 	}
-	return soon, errors.Join(failures...)
+	return again, errors.Join(failures...)
 }
 
 // hopeless reports whether a call would fail the same way again.
@@ -105,6 +109,9 @@ func (h *Hosting) perform(ctx context.Context, r *row, w *world, e effect) error
 	return fmt.Errorf("%q is nothing to do", e.verb)
 }
 
+// errStillThere is a workload that the provider has begun to remove.
+var errStillThere = errors.New("it is still there")
+
 // remove deprovisions a workload, and fails unless it is gone then.
 func (h *Hosting) remove(ctx context.Context, instance id.ID) error {
 	if err := h.cfg.Provider.Deprovision(ctx, instance); err != nil {
@@ -117,7 +124,7 @@ func (h *Hosting) remove(ctx context.Context, instance id.ID) error {
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("it is still there, and %s", st.State)
+	return fmt.Errorf("%w, and %s", errStillThere, st.State)
 }
 
 // request is what a service is provisioned by.

@@ -63,7 +63,7 @@ func TestHostingAgreesWithTheModel(t *testing.T) {
 	})
 	t.Logf("%d steps, %d kills, states reached: %v", steps, kills, seen)
 	for status := range table {
-		if seen[status] == 0 {
+		if seen[status] == 0 && steps > 1000 { // fewer are for a look at one history
 			t.Errorf("%q was never reached", status)
 		}
 	}

@@ -3,4 +3,4 @@
 package hosting_test
 
 // modelChecks is small under the race detector; the model is tried in full without.
-const modelChecks = "6"
+const modelChecks = "60"
