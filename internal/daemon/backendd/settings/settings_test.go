@@ -105,7 +105,7 @@ func TestWhatIsWrongIsSaidWithItsLine(t *testing.T) {
 		"no such secret":      {"a.secret", "none.secret", "none.secret: no such file"},
 		"secret of all":       {"a.secret", "open.secret", "it has mode 0644"},
 		"short secret":        {"a.secret", "short.secret", "the least is 32"},
-		"profile too small":   {"0.25", "0", "3:36: sku_profiles.micro.cpu_cores: is 0"},
+		"profile too small":   {"0.25", "0", "3:35: sku_profiles.micro.cpu_cores: is 0"},
 		"cores":               {"0.25", "many", `"many" is not a number`},
 		"mapping":             {": micro}", ": micro, b1b2c3d4-e5f6-7890-abcd-1234567890ab: none}", "which is no profile"},
 		"SKU":                 {"a1b2c3d4-e5f6-7890-abcd-1234567890ab", "gold", "is not a UUID"},
