@@ -21,7 +21,8 @@ or brings a release of what differs. The release before goes on until the new on
 is ready, and stays when that fails.
 
 What no release can change (provider, kind, network, labels, which services there
-are, their roles and what they depend on) is refused.
+are, their roles and what they depend on) is refused, and so is what the provider
+cannot do. A dry run asks the provider too.
 
 The command waits for the outcome. Ctrl-C leaves the rollout going on.`,
 		Example: `  berth workload apply                       # ./workload.yaml

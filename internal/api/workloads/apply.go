@@ -176,6 +176,12 @@ func (s *Service) provisionAgain(ctx context.Context, r row, req provider.Provis
 	if err := s.check(ctx, r.Provider, s.wanted(r, req.Services), bounds); err != nil {
 		return wire.WorkloadChange{}, err
 	}
+	if with.DryRun && have.base != nil && !have.untouched {
+		out, err := s.deploy(ctx, r, have, s.wanted(r, req.Services), bounds, with)
+		if err != nil || out.Action == wire.WorkloadDeploy {
+			return out, err
+		}
+	}
 	if with.DryRun {
 		return wire.WorkloadChange{Name: r.Name, ID: r.ID.String(), Provider: r.Provider, Action: wire.WorkloadCreate, Changes: created(req.Services, strategy)}, nil
 	}

@@ -102,3 +102,22 @@ func TestThePlanOfAChangeSaysWhatWasAndWhatComes(t *testing.T) {
 		})
 	}
 }
+
+func TestTheDryRunOfACorrectionIsThatOfAChange(t *testing.T) {
+	r := newRig(t)
+	defer r.run()()
+	if _, err := r.apply("broken:1"); err != nil {
+		t.Fatal(err)
+	}
+	r.await("failed", func(w wire.WorkloadStatus) bool { return w.Rollout.Ended() })
+	file := func(image string) (wire.WorkloadChange, error) {
+		return r.Service.Apply(r.ctx, r.file("name: shop\nservices:\n  web: {image: '"+image+"', ports: [8080]}\n"), workloads.With{DryRun: true})
+	}
+	change, err := file("shop:1")
+	if err != nil || change.Action != wire.WorkloadDeploy || !slices.Equal(lines(change.Changes), []string{"web image: broken:1 -> shop:1"}) {
+		t.Errorf("corrected: %+v, %v", change, err)
+	}
+	if again, err := file("broken:1"); err != nil || again.Action != wire.WorkloadCreate {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+}
