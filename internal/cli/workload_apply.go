@@ -127,12 +127,9 @@ func fieldIndent(service string) string {
 	return "      "
 }
 
-// hiddenValue is what the daemon shows of a value that may be confidential.
-const hiddenValue = "(hidden)"
-
 // workloadField is one field's change on one line, as apps have them.
 func workloadField(action wire.Action, f wire.WorkloadFieldChange) string {
-	return change(action, wire.FieldChange{Field: f.Field, Old: f.Old, New: f.New, Private: f.Old == hiddenValue || f.New == hiddenValue})
+	return change(action, wire.FieldChange{Field: f.Field, Old: f.Old, New: f.New, Private: f.Old == wire.HiddenValue || f.New == wire.HiddenValue})
 }
 
 var actionWords = map[wire.WorkloadAction]string{

@@ -155,7 +155,7 @@ func differing(a, b provider.ServiceSnapshot, main bool) []wire.WorkloadFieldCha
 			return key == word || key == "replicas" && word == "resources"
 		})
 		if !told && !bytes.Equal(before[name], after[name]) {
-			out = append(out, wire.WorkloadFieldChange{Service: b.Name, Field: word, Old: hidden, New: hidden})
+			out = append(out, wire.WorkloadFieldChange{Service: b.Name, Field: word, Old: wire.HiddenValue, New: wire.HiddenValue})
 		}
 	}
 	return out
@@ -179,7 +179,7 @@ func changes(service string, before, after facts) []wire.WorkloadFieldChange {
 			out = append(out, wire.WorkloadFieldChange{Service: service, Field: now.field, New: now.shown()})
 		case old != now && old.shown() == now.shown():
 			// They differ in what the texts leave out.
-			out = append(out, wire.WorkloadFieldChange{Service: service, Field: now.field, Old: hidden, New: hidden})
+			out = append(out, wire.WorkloadFieldChange{Service: service, Field: now.field, Old: wire.HiddenValue, New: wire.HiddenValue})
 		case old != now:
 			out = append(out, wire.WorkloadFieldChange{Service: service, Field: now.field, Old: old.shown(), New: now.shown()})
 		}

@@ -11,11 +11,9 @@ import (
 
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/spec/yamlfile"
+	"github.com/berth-cloud/berth/internal/wire"
 	"github.com/berth-cloud/berth/provider"
 )
-
-// hidden stands for a value that may be confidential.
-const hidden = "(hidden)"
 
 // fact is what one key of the workload file says of a service.
 type fact struct {
@@ -29,7 +27,7 @@ type fact struct {
 // shown is what may be seen of it beside what it was, or becomes.
 func (f fact) shown() string {
 	if f.private {
-		return hidden
+		return wire.HiddenValue
 	}
 	return f.text
 }
@@ -57,7 +55,7 @@ func factsOf(svc provider.ServiceSnapshot, main bool) facts {
 	l.add("command", texts(svc.Command), svc.Command)
 	l.add("args", texts(svc.Args), svc.Args)
 	for _, name := range slices.Sorted(maps.Keys(svc.Env)) {
-		l.hide(yamlfile.Join("env", name), hidden, svc.Env[name])
+		l.hide(yamlfile.Join("env", name), wire.HiddenValue, svc.Env[name])
 	}
 	r := size(svc.Resources, main)
 	l.add("replicas", count(r.Replicas), nil)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/berth-cloud/berth/internal/wire"
 	"github.com/berth-cloud/berth/internal/workfile"
 	"github.com/berth-cloud/berth/provider"
 )
@@ -57,7 +58,7 @@ services:
 	}
 	none := provider.SnapshotOf(provider.ServiceSpec{Name: "web"})
 	for _, c := range differing(none, svc, true) {
-		if c.Old == hidden {
+		if c.Old == wire.HiddenValue {
 			t.Errorf("no fact tells %s", c.Field)
 		}
 	}
