@@ -53,8 +53,7 @@ test: ## Vet, and run unit, real-engine and short end-to-end tests with the race
 	@# race detector, which makes them up to twenty times slower; with it, they take fewer below.
 	@$(GO) run ./internal/tools/testsum -count=1 -timeout 5m -run 'History|Crash|Cut|Model|Broken' \
 		./internal/reconcile/application ./internal/dockerprovider ./provider/memory ./provider/providertest
-	@# Packages that wait for an engine leave the processors to one more.
-	@BERTH_TEST_DOCKER=1 BERTH_TEST_BRIEF=1 $(GO) run ./internal/tools/testsum $(RACE) -p $$(($$(nproc) + 1)) -count=1 -timeout 8m $(TEST)
+	@BERTH_TEST_DOCKER=1 BERTH_TEST_BRIEF=1 $(GO) run ./internal/tools/testsum $(RACE) -count=1 -timeout 8m $(TEST)
 
 .PHONY: conformance
 conformance: ## Hold the Docker provider to every case of the suite, on the real engine
