@@ -16,6 +16,9 @@ TEST ?= ./...
 # RACE is the race detector. It comes with checks of pointer arithmetic; SQLite,
 # which is C that was translated to Go, does nothing else and is not ours to check.
 RACE := -race -gcflags=modernc.org/...=-d=checkptr=0
+# A program with the race detector sleeps a second before it ends, in case another
+# thread still has something to report; the tests start hundreds of them.
+export GORACE ?= atexit_sleep_ms=50
 
 .PHONY: help
 help: ## Print this list

@@ -110,8 +110,10 @@
 //     orchestrator. [Scale/ZeroKeeps, Scale/Replicas, Scale/CPU, Scale/Memory]
 //  23. Stop and Start keep volumes, and of a stateful set each replica's own
 //     volumes and identity. Start of what runs and Stop of what is stopped
-//     succeed. Restart of either ends running.
-//     [StartStop/KeepsData, StartStop/StatefulIdentity, StartStop/Restart]
+//     succeed. Restart of either ends running. What a rollout came to is not said
+//     while nothing runs, and is said again after Start.
+//     [StartStop/KeepsData, StartStop/StatefulIdentity, StartStop/Restart,
+//     StartStop/StopAfterFailure]
 //  24. Status is what is observed: worst of all services, with detail by service and replica,
 //     restarts and reasons. A container that ended is not running, one that was
 //     killed at its memory limit says so.

@@ -65,7 +65,7 @@ type InstanceStatus struct {
 
 	// Endpoints are all ways in, sorted by service, port and replica. In a group
 	// the first may be a sidecar's: the main service's are those whose ServiceName
-	// is its name.
+	// is its name; see Endpoint.
 	Endpoints []Endpoint `json:"endpoints"`
 
 	// Services are by the name of the service. They are of the release that
@@ -84,6 +84,17 @@ type InstanceStatus struct {
 
 	// TargetReleaseID is the release that was last asked for.
 	TargetReleaseID id.ID `json:"target_release_id,omitzero"`
+}
+
+// Endpoint finds a way in by the service that answers there; there may be several,
+// by port and replica, and this is the first.
+func (s *InstanceStatus) Endpoint(service string) (Endpoint, bool) {
+	for _, e := range s.Endpoints {
+		if e.ServiceName == service {
+			return e, true
+		}
+	}
+	return Endpoint{}, false
 }
 
 // ServiceStatus is one service over all replicas: the worst of them, as in

@@ -93,8 +93,9 @@ func (w workload) ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	version, err := get(ctx, status.Endpoints[0].URL+"/version")
-	fmt.Printf("  ready: %s answers %q\n", status.Endpoints[0].URL, version)
+	web, _ := status.Endpoint("web")
+	version, err := get(ctx, web.URL+"/version")
+	fmt.Printf("  ready: %s answers %q\n", web.URL, version)
 	return err
 }
 

@@ -5,9 +5,6 @@ import (
 	"github.com/berth-cloud/berth/internal/wire"
 )
 
-// hidden stands for a value that may be confidential.
-const hidden = "(hidden)"
-
 // fieldChanges lists what differs, without the values of variables.
 func fieldChanges(old, wanted *spec.Service) []wire.FieldChange {
 	var out []wire.FieldChange
@@ -25,7 +22,7 @@ func hide(value string) string {
 	if value == "" {
 		return ""
 	}
-	return hidden
+	return wire.HiddenValue
 }
 
 // changeAction is what a change of a service comes to.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/berth-cloud/berth/internal/api/workloads"
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/wire"
 	"github.com/berth-cloud/berth/secrets"
@@ -32,13 +31,6 @@ type (
 	secretOutput     struct{ Body wire.Secret }
 	secretListOutput struct{ Body wire.SecretList }
 )
-
-// secretUsers are workloads that know which secrets they name.
-type secretUsers interface {
-	SecretUses(ctx context.Context) ([]workloads.SecretUse, error)
-}
-
-var _ secretUsers = (*workloads.Service)(nil)
 
 func (s *Server) registerSecrets(r *registrar) {
 	register(r, RuleAdmin, op(http.MethodGet, "/v1/apps/{app}/secrets", "list-secrets", "The secrets of an app, without their values"), s.listSecrets)
@@ -202,11 +194,10 @@ func (s *Server) appSecrets(ctx context.Context, app string) ([]wire.Secret, boo
 // usedByWorkloads adds to the secrets of an app, by name, what workloads name. The
 // name of a workload says nothing about whose secrets it uses.
 func (s *Server) usedByWorkloads(ctx context.Context, app string, byName map[string]wire.Secret) error {
-	users, ok := s.deps.Workloads.(secretUsers)
-	if !ok {
+	if s.deps.Workloads == nil {
 		return nil
 	}
-	uses, err := users.SecretUses(ctx)
+	uses, err := s.deps.Workloads.SecretUses(ctx)
 	if err != nil {
 		return fmt.Errorf("look for workloads that use secrets of app %s: %w", app, err)
 	}

@@ -21,7 +21,7 @@ type workloadLogsInput struct {
 	Service string    `query:"service" maxLength:"128" doc:"Without it, the main service."`
 	Replica int       `query:"replica" default:"-1" minimum:"-1" maximum:"10000" doc:"Index of a replica; -1: all of them."`
 	Since   time.Time `query:"since" doc:"Leave out older lines."`
-	Tail    int       `query:"tail" minimum:"0" maximum:"10000" doc:"Only the last lines of each container; 0: all."`
+	Tail    int       `query:"tail" minimum:"0" maximum:"10000" doc:"Only the last lines of all replicas together; 0: all."`
 	Follow  bool      `query:"follow" doc:"Go on with new lines."`
 	Last    time.Time `header:"Last-Event-ID" timeFormat:"2006-01-02T15:04:05.999999999Z07:00" doc:"Go on after the line of this time."`
 }

@@ -29,6 +29,8 @@ type Workloads interface {
 	Releases(ctx context.Context, name, cursor string, limit int) (wire.WorkloadReleaseList, error)
 	Rollouts(ctx context.Context, name, cursor string, limit int) (wire.WorkloadRolloutList, error)
 	Providers(ctx context.Context) wire.ProviderList
+	// SecretUses are the values of the vault that workloads name.
+	SecretUses(ctx context.Context) ([]workloads.SecretUse, error)
 
 	// Find refuses what does not exist before a stream of it is opened.
 	Find(ctx context.Context, name, service string) error

@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 			})
 			env.Values["daemon"] = d
 			env.Setenv("BERTH_SOCKET", d.Socket)
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

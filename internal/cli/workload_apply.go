@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -22,7 +21,8 @@ or brings a release of what differs. The release before goes on until the new on
 is ready, and stays when that fails.
 
 What no release can change (provider, kind, network, labels, which services there
-are, their roles and what they depend on) is refused.
+are, their roles and what they depend on) is refused, and so is what the provider
+cannot do. A dry run asks the provider too.
 
 The command waits for the outcome. Ctrl-C leaves the rollout going on.`,
 		Example: `  berth workload apply                       # ./workload.yaml
@@ -98,21 +98,38 @@ func (a *app) changeWorkload(ctx context.Context, c *client.Client, flags worklo
 	return nil
 }
 
+// printWorkloadChange shows what is to change, service by service.
 func (a *app) printWorkloadChange(change wire.WorkloadChange) {
 	a.printf("workload %s on %s: %s\n", a.out.bold(change.Name), change.Provider, actionWords[change.Action])
+	action := wire.ActionUpdate
+	if change.Action == wire.WorkloadCreate {
+		action = wire.ActionCreate
+	}
+	sign, paint := a.sign(action)
+	service := ""
 	for _, f := range change.Changes {
-		text := fmt.Sprintf("  %s  %s", a.out.bold(f.Service), f.Field)
-		switch {
-		case f.Old != "" && f.New != "":
-			text += ": " + printable(f.Old) + " -> " + printable(f.New)
-		case f.New != "":
-			text += ": " + printable(f.New)
+		if f.Service != service {
+			service = f.Service
+			a.printf("  %s  %s\n", paint(sign), a.out.bold(service))
 		}
-		a.printf("%s\n", text)
+		a.printf("%s%s\n", fieldIndent(service), printable(workloadField(action, f)))
 	}
 	for _, n := range change.Notices {
 		a.printf("  note: %s\n", printable(n))
 	}
+}
+
+// fieldIndent is for what a service says, and for what the workload itself does.
+func fieldIndent(service string) string {
+	if service == "" {
+		return "  "
+	}
+	return "      "
+}
+
+// workloadField is one field's change on one line, as apps have them.
+func workloadField(action wire.Action, f wire.WorkloadFieldChange) string {
+	return change(action, wire.FieldChange{Field: f.Field, Old: f.Old, New: f.New, Private: f.Old == wire.HiddenValue || f.New == wire.HiddenValue})
 }
 
 var actionWords = map[wire.WorkloadAction]string{

@@ -177,7 +177,7 @@ func (a *app) printNewestRollout(r *wire.WorkloadRollout, said string) {
 	case r.State != "succeeded":
 		a.printf("  rollout %d of %s: %s\n", r.Number, r.Release, a.out.red(strings.ReplaceAll(r.State, "_", " ")))
 	}
-	if r.Failure != nil && r.Failure.Message != said {
+	if r.Failure != nil && (said == "" || !strings.HasSuffix(r.Failure.Message, said)) {
 		a.printf("%s\n", indent("    ", printable(r.Failure.Message)))
 	}
 	if r.LastError != "" && !r.Ended() {

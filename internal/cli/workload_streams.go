@@ -16,8 +16,9 @@ func (a *app) workloadLogsCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs NAME[/SERVICE]",
 		Short: "Show what a service of a workload prints",
-		Long: `Shows the lines of one service, of the main one where none is named, over all of its
-replicas. With -f it goes on, also over a deploy.
+		Long: `Shows the lines of one service, of the main one where none is named, in the order of
+time, over all of its replicas and releases. With -f it goes on, also over a deploy.
+--tail counts the lines of all of them together.
 
 With -o json each line is one JSON object.`,
 		Example: `  berth workload logs shop

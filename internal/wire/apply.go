@@ -71,13 +71,16 @@ type Interruption struct {
 	Why  string `json:"why" doc:"A clause for people."`
 }
 
+// HiddenValue stands in a plan for a value that may be confidential.
+const HiddenValue = "(hidden)"
+
 // FieldChange is one field of a service that differs. Both values are texts
 // for people, empty where there is none.
 type FieldChange struct {
 	Field string `json:"field" doc:"Path of the field as in app.yaml."`
 	Old   string `json:"old,omitempty"`
 	New   string `json:"new,omitempty"`
-	// Private values, such as those of variables, are replaced by "(hidden)".
+	// Private values, such as those of variables, are replaced by HiddenValue.
 	Private bool `json:"private,omitempty" doc:"The values may be confidential and are not shown."`
 }
 

@@ -37,8 +37,9 @@ type WorkloadChange struct {
 	Rollout *WorkloadRollout `json:"rollout,omitempty" doc:"The rollout that carries the change out."`
 }
 
-// WorkloadFieldChange is one field of a service that differs. Values are shown of
-// images and sizes alone: those of others may be confidential.
+// WorkloadFieldChange is one field of a service that is set or differs. Values that
+// may be confidential are replaced by HiddenValue; a Service of "" is the workload
+// as a whole.
 type WorkloadFieldChange struct {
 	Service string `json:"service"`
 	Field   string `json:"field" doc:"Key of the field as in the workload file."`

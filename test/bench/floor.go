@@ -127,6 +127,31 @@ func (f *floor) ready(ctx context.Context, workload id.ID) error {
 	return err
 }
 
+// serves makes passes until the release that was asked for is ready. The old one
+// still has to go then, which is what Await would go on with.
+func (f *floor) serves(ctx context.Context, workload id.ID) error {
+	ctx, cancel := context.WithTimeout(ctx, awaitTime)
+	defer cancel()
+	for {
+		next, err := f.p.Step(ctx, workload)
+		if err != nil {
+			return err
+		}
+		st, err := f.p.Status(ctx, workload)
+		switch {
+		case err != nil:
+			return err
+		case st.Ready:
+			return nil
+		case st.State == provider.StateFailed:
+			return fmt.Errorf("it is %s: %s", st.Reason, st.Message)
+		}
+		if !pause(ctx, min(next, f.p.ReadinessPolicy().Interval)) {
+			return fmt.Errorf("it is not ready after %s: %s", awaitTime, st.Message)
+		}
+	}
+}
+
 // settle makes passes until the workload has so many containers and nothing is
 // left to do for now.
 func (f *floor) settle(ctx context.Context, workload id.ID, containers int) error {

@@ -128,10 +128,11 @@ func (s *pairOf) fillLogs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(st.Endpoints) == 0 {
+	web, ok := st.Endpoint("web")
+	if !ok {
 		return fmt.Errorf("no endpoint: %+v", st)
 	}
-	for _, url := range []string{st.Endpoints[0].URL, fmt.Sprintf("http://%s:%d", s.group.subnet.Next().Next(), port)} {
+	for _, url := range []string{web.URL, fmt.Sprintf("http://%s:%d", s.group.subnet.Next().Next(), port)} {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(url, "/")+"/log", strings.NewReader(text.String()))
 		if err != nil {
 			return err

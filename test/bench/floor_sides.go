@@ -164,7 +164,7 @@ func (s *pairOf) floorDeploy(ctx context.Context, round int) (sample, error) {
 		if err != nil {
 			return err
 		}
-		return s.ready(ctx, s.workload)
+		return s.serves(ctx, s.workload)
 	})
 	if err != nil {
 		return took, err

@@ -77,7 +77,7 @@ func (s *Service) create(ctx context.Context, file *workfile.Workload, req provi
 	if err := s.check(ctx, key, s.wanted(r, req.Services), deployBounds{strategy: file.Strategy, rollout: req.Rollout}); err != nil {
 		return wire.WorkloadChange{}, err
 	}
-	out := wire.WorkloadChange{Name: req.Name, Provider: key, Action: wire.WorkloadCreate, Changes: created(req.Services)}
+	out := wire.WorkloadChange{Name: req.Name, Provider: key, Action: wire.WorkloadCreate, Changes: created(req.Services, file.Strategy)}
 	if with.DryRun {
 		return out, nil
 	}
@@ -88,7 +88,7 @@ func (s *Service) create(ctx context.Context, file *workfile.Workload, req provi
 		}
 		return out, err
 	}
-	return s.provision(ctx, r, req, with)
+	return s.provision(ctx, r, req, file.Strategy, with)
 }
 
 func (s *Service) resolve(name string) (string, provider.Provider, error) {
@@ -100,9 +100,9 @@ func (s *Service) resolve(name string) (string, provider.Provider, error) {
 
 // provision begins the first release of a workload. A workload whose request was
 // refused before anything was recorded leaves no row behind.
-func (s *Service) provision(ctx context.Context, r row, req provider.ProvisionRequest, with With) (wire.WorkloadChange, error) {
+func (s *Service) provision(ctx context.Context, r row, req provider.ProvisionRequest, strategy string, with With) (wire.WorkloadChange, error) {
 	out := wire.WorkloadChange{
-		Name: r.Name, ID: r.ID.String(), Provider: r.Provider, Action: wire.WorkloadCreate, Changes: created(req.Services),
+		Name: r.Name, ID: r.ID.String(), Provider: r.Provider, Action: wire.WorkloadCreate, Changes: created(req.Services, strategy),
 	}
 	before, err := s.newest(ctx, r.ID)
 	if err != nil {
@@ -176,10 +176,16 @@ func (s *Service) provisionAgain(ctx context.Context, r row, req provider.Provis
 	if err := s.check(ctx, r.Provider, s.wanted(r, req.Services), bounds); err != nil {
 		return wire.WorkloadChange{}, err
 	}
-	if with.DryRun {
-		return wire.WorkloadChange{Name: r.Name, ID: r.ID.String(), Provider: r.Provider, Action: wire.WorkloadCreate, Changes: created(req.Services)}, nil
+	if with.DryRun && have.base != nil && !have.untouched {
+		out, err := s.deploy(ctx, r, have, s.wanted(r, req.Services), bounds, with)
+		if err != nil || out.Action == wire.WorkloadDeploy {
+			return out, err
+		}
 	}
-	out, err := s.provision(ctx, r, req, with)
+	if with.DryRun {
+		return wire.WorkloadChange{Name: r.Name, ID: r.ID.String(), Provider: r.Provider, Action: wire.WorkloadCreate, Changes: created(req.Services, strategy)}, nil
+	}
+	out, err := s.provision(ctx, r, req, strategy, with)
 	if !errors.Is(err, provider.ErrConflict) || have.base == nil {
 		return out, err
 	}

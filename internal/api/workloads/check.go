@@ -36,10 +36,11 @@ func (s *Service) check(ctx context.Context, key string, wanted []provider.Servi
 		return err
 	}
 	if err := rollout.CheckStrategy(p, how.strategy); err != nil {
-		if how.strategy == "" {
-			return nil // it takes no deploys at all, of which the first release needs none
+		out := &RefusedError{Provider: key, cause: err}
+		if how.strategy != "" { // without one it takes no deploys at all
+			out.Fields = []RefusedField{{Path: "strategy", Why: fmt.Sprintf("%s has no strategy %s", key, how.strategy)}}
 		}
-		return &RefusedError{Provider: key, Fields: []RefusedField{{Path: "strategy", Why: fmt.Sprintf("%s has no strategy %s", key, how.strategy)}}, cause: err}
+		return out
 	}
 	_, err = p.Deploy(ctx, req)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/berth-cloud/berth/internal/wire"
 	"github.com/berth-cloud/berth/provider"
@@ -142,23 +142,52 @@ var words = map[string]string{"health_check": "readiness"}
 // differing lists the fields in which two states of a service differ.
 func differing(a, b provider.ServiceSnapshot, main bool) []wire.WorkloadFieldChange {
 	a.Resources, b.Resources = size(a.Resources, main), size(b.Resources, main)
+	out := changes(b.Name, factsOf(a, main), factsOf(b, main))
+	// What differs and no fact tells is named all the same.
 	before, after := fields(a), fields(b)
-	names := maps.Clone(before)
-	maps.Copy(names, after)
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		word := cmp.Or(words[name], name)
+		told := slices.ContainsFunc(out, func(c wire.WorkloadFieldChange) bool {
+			key, _, _ := strings.Cut(c.Field, ".")
+			key, _, _ = strings.Cut(key, "[")
+			return key == word || key == "replicas" && word == "resources"
+		})
+		if !told && !bytes.Equal(before[name], after[name]) {
+			out = append(out, wire.WorkloadFieldChange{Service: b.Name, Field: word, Old: wire.HiddenValue, New: wire.HiddenValue})
+		}
+	}
+	return out
+}
+
+// changes lists how facts differ: those of the new state in their order, and then
+// what is gone.
+func changes(service string, before, after facts) []wire.WorkloadFieldChange {
+	find := func(l facts, field string) (fact, bool) {
+		i := slices.IndexFunc(l, func(f fact) bool { return f.field == field })
+		if i < 0 {
+			return fact{}, false
+		}
+		return l[i], true
+	}
 	var out []wire.WorkloadFieldChange
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if bytes.Equal(before[name], after[name]) {
-			continue
+	for _, now := range after {
+		old, had := find(before, now.field)
+		switch {
+		case !had:
+			out = append(out, wire.WorkloadFieldChange{Service: service, Field: now.field, New: now.shown()})
+		case old != now && old.shown() == now.shown():
+			// They differ in what the texts leave out.
+			out = append(out, wire.WorkloadFieldChange{Service: service, Field: now.field, Old: wire.HiddenValue, New: wire.HiddenValue})
+		case old != now:
+			out = append(out, wire.WorkloadFieldChange{Service: service, Field: now.field, Old: old.shown(), New: now.shown()})
 		}
-		change := wire.WorkloadFieldChange{Service: b.Name, Field: cmp.Or(words[name], name)}
-		switch name {
-		case "image":
-			change.Old, change.New = a.Image, b.Image
-		case "resources":
-			out = append(out, sizes(b.Name, *a.Resources, *b.Resources)...)
-			continue
+	}
+	for _, old := range before {
+		if _, has := find(after, old.field); !has {
+			out = append(out, wire.WorkloadFieldChange{Service: service, Field: old.field, Old: old.shown()})
 		}
-		out = append(out, change)
 	}
 	return out
 }
@@ -173,28 +202,6 @@ func size(r *provider.ResourceSpec, main bool) *provider.ResourceSpec {
 		out.Replicas = 0 // it has no meaning there
 	}
 	return &out
-}
-
-// sizes lists how two sizes differ.
-func sizes(service string, a, b provider.ResourceSpec) []wire.WorkloadFieldChange {
-	var out []wire.WorkloadFieldChange
-	add := func(field, old, now string) {
-		if old != now {
-			out = append(out, wire.WorkloadFieldChange{Service: service, Field: field, Old: old, New: now})
-		}
-	}
-	amount := func(n int, unit string) string {
-		if n == 0 {
-			return "no limit"
-		}
-		return strconv.Itoa(n) + unit
-	}
-	add("replicas", strconv.Itoa(a.Replicas), strconv.Itoa(b.Replicas))
-	add("resources.cpu", amount(a.CPUMillis, "m"), amount(b.CPUMillis, "m"))
-	add("resources.memory", amount(a.MemoryMB, "Mi"), amount(b.MemoryMB, "Mi"))
-	add("resources.disk", amount(a.DiskMB, "Mi"), amount(b.DiskMB, "Mi"))
-	add("resources.gpu", a.GPU, b.GPU)
-	return out
 }
 
 // fields are the fields of a service by their names in JSON, without those that
@@ -215,11 +222,24 @@ func fields(svc provider.ServiceSnapshot) map[string]json.RawMessage {
 	return out
 }
 
-// created are the changes of a workload that is new.
-func created(services []provider.ServiceSpec) []wire.WorkloadFieldChange {
-	var out []wire.WorkloadFieldChange
+// created are the changes of a workload that is new: how releases take over, and all
+// that its services say.
+func created(services []provider.ServiceSpec, strategy string) []wire.WorkloadFieldChange {
+	out := []wire.WorkloadFieldChange{{Field: "rollout.strategy", New: cmp.Or(strategy, "the provider's choice")}}
 	for _, svc := range services {
-		out = append(out, wire.WorkloadFieldChange{Service: svc.Name, Field: "image", New: svc.Image})
+		role := svc.EffectiveRole()
+		add := func(field, text string) {
+			if text != "" {
+				out = append(out, wire.WorkloadFieldChange{Service: svc.Name, Field: field, New: text})
+			}
+		}
+		for i, f := range factsOf(provider.SnapshotOf(svc), role == provider.RoleMain) {
+			add(f.field, f.text)
+			if i == 0 { // after the image
+				add("role", string(role))
+				add("depends_on", bareTexts(svc.DependsOn))
+			}
+		}
 	}
 	return out
 }

@@ -234,7 +234,7 @@ func TestANewValueOfASecretIsAChange(t *testing.T) {
 		t.Errorf("the same value: %+v", again)
 	}
 	set("two")
-	if change := apply(); change.Action != wire.WorkloadDeploy || len(change.Changes) != 1 || change.Changes[0].Field != "secrets" {
+	if change := apply(); change.Action != wire.WorkloadDeploy || len(change.Changes) != 1 || change.Changes[0].Field != "secrets[shop/TOKEN]" {
 		t.Errorf("a new value: %+v", change)
 	}
 	if got := value(t, r); got != "two" {

@@ -25,14 +25,18 @@ func TestTheRealEngineConforms(t *testing.T) {
 	public, private := testimage.Registry(t), testimage.RegistryWithAuth(t, "ferry", "pa55 word")
 	base.UnknownImage = public.Host + "/none:1"
 	base.PrivateAuth = docker.RegistryAuth{Username: private.Username, Password: private.Password, ServerAddress: private.Host}
-	img := testimage.Image(t, "probe", testimage.Label("suite", newPrefix()))
 	for _, c := range dockertest.SuiteCases() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			r := newBareRig(t)
 			fx := base
 			fx.Runtime, fx.Prefix, fx.Subnet = r.Client, r.prefix, r.freeSubnet
-			fx.PullImage, fx.PrivateImage = r.push(public, img), r.push(private, img)
+			if strings.HasPrefix(c.Name, "Pull") {
+				// Of its own: an engine that removes one name of an image may lose another
+				// that is just being pulled.
+				img := testimage.Image(t, "probe", testimage.Label("suite", r.prefix))
+				fx.PullImage, fx.PrivateImage = r.push(public, img), r.push(private, img)
+			}
 			c.Run(t, fx)
 		})
 	}

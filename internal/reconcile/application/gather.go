@@ -258,14 +258,13 @@ func (c *Controller) owns(s *docker.ContainerState) bool {
 // about it may have changed. nil: it is gone.
 func (c *Controller) look(ctx context.Context, w *World, s *docker.ContainerState) (*Member, error) {
 	rec := c.memory.record(c.service, s.ID)
-	full, due := rec.known(s)
+	full, at, due := rec.known(s)
 	if due {
 		var err error
 		if full, err = c.inspect(ctx, s); err != nil || full == nil {
-			rec.markStale()
 			return nil, err
 		}
-		rec.observe(full, w.target(mainName(full.Name)) != nil, w.Now, c.memory.backoff, w.Timing)
+		rec.observe(full, at, w.target(mainName(full.Name)) != nil, w.Now, c.memory.backoff, w.Timing)
 		switch full.Status {
 		case docker.StatusExited, docker.StatusDead, docker.StatusRestarting:
 			rec.keepTail(c.tail(ctx, full))

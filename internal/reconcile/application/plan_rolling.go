@@ -211,16 +211,18 @@ func (p *planner) rollMissing(goal *store.Release) (missing []int, standing int)
 func (p *planner) rollBring(goal *store.Release, old []*Group, room int) {
 	missing, standing := p.rollMissing(goal)
 	room -= standing
+	kept := map[int]bool{} // replicas whose predecessor runs on, or is started again
 	for _, g := range old {
-		if g.Running() {
+		if g.Running() || p.wanted[g] {
 			room--
 		}
+		kept[g.Replica] = kept[g.Replica] || p.wanted[g]
 	}
 	for _, i := range missing {
 		if room <= 0 {
 			return
 		}
-		if p.blocked(goal, i) {
+		if p.blocked(goal, i) || goal.Spec.ReplicaExclusive() && kept[i] {
 			continue
 		}
 		room--

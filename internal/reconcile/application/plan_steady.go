@@ -284,8 +284,13 @@ func (p *planner) startAgain(r *store.Release, replica int, c place, blocked boo
 	}
 }
 
-// start starts a container, with its files in place if it never ran.
+// start starts a container, with its files in place if it never ran. What needs
+// alone what another start of the same plan takes waits for the next look.
 func (p *planner) start(r *store.Release, replica int, s spec.Member, why string) {
+	if p.clashes(r, replica) {
+		p.recheck()
+		return
+	}
 	a := Action{Kind: ActStart, Container: memberContainer(r, replica, s), Member: s.Name, Release: r, Replica: replica, Why: why}
 	if m := p.w.member(a.Container); len(s.Files) > 0 && (m == nil || m.Status == docker.StatusCreated) {
 		fill := a
@@ -293,6 +298,17 @@ func (p *planner) start(r *store.Release, replica int, s spec.Member, why string
 		p.act(fill)
 	}
 	p.act(a)
+}
+
+// clashes reports whether the plan starts something already that a replica of the
+// release may not run beside.
+func (p *planner) clashes(r *store.Release, replica int) bool {
+	return slices.ContainsFunc(p.plan.Actions, func(a Action) bool {
+		if a.Kind != ActStart || a.Release == nil || sameContent(a.Release, r) {
+			return false
+		}
+		return handsOver(r, a.Release) || a.Replica == replica && (r.Spec.ReplicaExclusive() || a.Release.Spec.ReplicaExclusive())
+	})
 }
 
 // bring makes a missing replica of a release and starts what starts first,

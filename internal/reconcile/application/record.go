@@ -12,9 +12,13 @@ import (
 
 // record is what is remembered of one container.
 type record struct {
-	mu      sync.Mutex
-	full    *docker.ContainerState
-	stale   bool
+	mu   sync.Mutex
+	full *docker.ContainerState
+	// touched counts what may have changed the container, and seen is what it was at
+	// when the inspection began that full is from: several look at once, passes and
+	// whoever asks for the status, and none of them sees for another.
+	touched uint64
+	seen    uint64
 	ready   Readiness
 	live    Liveness
 	proof   time.Time // the start for which it was found ready; zero: not yet
@@ -28,27 +32,30 @@ type record struct {
 func (r *record) markStale() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stale = true
+	r.touched++
 }
 
 // known is what the last inspection showed; due says that it does not do for a
-// container listed like this, and that an inspection is about to follow.
-func (r *record) known(listed *docker.ContainerState) (full *docker.ContainerState, due bool) {
+// container listed like this. An inspection that is made then is observed with at.
+func (r *record) known(listed *docker.ContainerState) (full *docker.ContainerState, at uint64, due bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	due = r.full == nil || r.stale || r.full.Status != listed.Status || !listed.Running()
-	r.stale = false
-	return r.full, due
+	due = r.full == nil || r.seen != r.touched || r.full.Status != listed.Status || !listed.Running()
+	return r.full, r.touched, due
 }
 
-// observe takes in a fresh inspection: ends since the last one are crashes
-// unless we asked for them. A container that takes traffic when it is first
-// seen is trusted, as it was found ready before.
-func (r *record) observe(full *docker.ContainerState, serving bool, now time.Time, backoff *RestartBackoff, t Timing) {
+// observe takes in an inspection: ends since the last one are crashes unless we
+// asked for them. A container that takes traffic when it is first seen is trusted,
+// as it was found ready before. One that began before what full is from is late, and
+// says nothing any more.
+func (r *record) observe(full *docker.ContainerState, at uint64, serving bool, now time.Time, backoff *RestartBackoff, t Timing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.full != nil && at < r.seen {
+		return
+	}
 	before := r.full
-	r.full = full
+	r.full, r.seen = full, at
 	if before == nil {
 		if serving && full.Running() {
 			r.proof, r.guess = full.Started, true
@@ -97,7 +104,8 @@ func (r *record) noteAsked() {
 func (r *record) noteStarted() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ready, r.stale = Readiness{}, true
+	r.ready = Readiness{}
+	r.touched++
 }
 
 // noteHung remembers that a container is about to be stopped for its liveness:
