@@ -70,7 +70,7 @@ func (k *Key) SignRequest(req *http.Request, body []byte, now time.Time) {
 
 // sum is the HMAC of a request, the path of which begins with prefix.
 func (k *Key) sum(unix int64, method, prefix, requestURI string, body [sha256.Size]byte) [sha256.Size]byte {
-	st := k.pool.Get().(*state) //nolint:errcheck // the pool has nothing else
+	st := k.pool.Get().(*state)
 	text := strconv.AppendInt(st.text[:0], unix, 10)
 	text = append(text, '\n')
 	text = append(text, method...)

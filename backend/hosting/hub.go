@@ -102,7 +102,7 @@ func (h *Hosting) Watch(ctx context.Context, ready func(), fn func(lease string)
 			return err
 		case <-ctx.Done():
 			if ok {
-				<-ended
+				_ = <-ended
 			}
 			return ctx.Err()
 		}
