@@ -38,6 +38,8 @@ type operation struct {
 	says  string // in the text of a callback that says failed
 	// serves is the version that answers afterwards; "" is none.
 	serves string
+	// anew are containers of which none may be left; nil is any.
+	anew func() []string
 }
 
 // run takes a lease through its life. more says whether another restart is wanted
@@ -118,6 +120,9 @@ func (l *life) look(ctx context.Context, op operation) error {
 			return fmt.Errorf("service %s has %d instances and should have %d: %+v", name, len(instances), count, info)
 		}
 		for _, one := range instances {
+			if op.anew != nil && slices.Contains(op.anew(), one.ContainerID) {
+				return fmt.Errorf("service %s/%d has the container that it had before", name, one.InstanceIndex)
+			}
 			bound, ok := one.Ports[port]
 			if !ok {
 				return fmt.Errorf("service %s/%d has no port: %+v", name, one.InstanceIndex, one)
@@ -154,7 +159,7 @@ func (l *life) provision() operation {
 func (l *life) restart() operation {
 	var before []string
 	return operation{
-		name: "restart", want: backend.CallbackStatusSuccess, serves: cmp.Or(l.serving, "v1"),
+		name: "restart", want: backend.CallbackStatusSuccess, serves: cmp.Or(l.serving, "v1"), anew: func() []string { return before },
 		send: func(ctx context.Context) error {
 			if before == nil {
 				var err error
