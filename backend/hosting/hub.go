@@ -102,7 +102,7 @@ func (h *Hosting) Watch(ctx context.Context, ready func(), fn func(lease string)
 			return err
 		case <-ctx.Done():
 			if ok {
-				_ = <-ended
+				return <-ended // once nobody calls fn any more
 			}
 			return ctx.Err()
 		}
