@@ -162,7 +162,9 @@ func (l *line) lacks() (what string, changed <-chan struct{}) {
 		return fmt.Sprintf("version %s gave %d answers", s.version, s.answers), l.changed
 	}
 	for _, server := range s.replicas {
-		stayed := len(l.spans) > 1 && slices.Contains(l.spans[len(l.spans)-2].replicas, server)
+		// One that served before, with an earlier version too, is not new: a change
+		// back may find it still draining, with the streams that it holds.
+		stayed := slices.ContainsFunc(l.spans[:len(l.spans)-1], func(before span) bool { return slices.Contains(before.replicas, server) })
 		if !stayed && !s.seen[server] {
 			return fmt.Sprintf("replica %s of version %s had no request", server, s.version), l.changed
 		}
