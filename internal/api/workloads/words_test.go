@@ -45,7 +45,9 @@ func TestRefusalsSayWhatIsMissingAndWhereToLook(t *testing.T) {
 
 func TestABusyWorkloadIsToldByTheNumberOfItsRollout(t *testing.T) {
 	r := newRig(t)
-	if _, err := r.apply("shop:1"); err != nil { // nobody drives it: it stays open
+	// It is not ready before it has been so for an hour: the rollout stays open.
+	f := r.file("name: shop\nrollout: {stable_window: 1h}\nservices:\n  web: {image: shop:1, ports: [8080]}\n")
+	if _, err := r.Service.Apply(r.ctx, f, workloads.With{}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := r.apply("shop:2")
