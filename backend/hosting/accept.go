@@ -135,6 +135,9 @@ func (h *Hosting) Provision(ctx context.Context, req backend.ProvisionRequest) e
 	if err := backend.NormalizeProvisionRequest(&req); err != nil {
 		return err
 	}
+	if err := h.domains(req.Items, backend.ErrValidation); err != nil {
+		return err
+	}
 	if err := provisionable(h.rows.get(req.LeaseUUID).row, &req); err != nil {
 		return err
 	}

@@ -42,7 +42,10 @@ type Config struct {
 	// BindAddress is where the ports of leases are published, and Host how clients
 	// name that address; "" is the address itself.
 	BindAddress netip.Addr
-	Host        string
+	// Domains says that somebody routes the custom domains that leases have. Without
+	// it a lease that asks for one is refused.
+	Domains bool
+	Host    string
 	// NewID makes the ids of operations; it is given for tests.
 	NewID  func() string
 	Now    func() time.Time
