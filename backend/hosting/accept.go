@@ -49,7 +49,7 @@ func (h *Hosting) changeNow(ctx context.Context, lease string, edit func(r *row)
 		}
 		_, err = h.rows.put(ctx, next, k.version)
 		h.resolve(ctx, lease)
-		h.hub.tell(lease)
+		h.hub.Tell(lease)
 		if !errors.Is(err, provider.ErrConflict) {
 			return err
 		}

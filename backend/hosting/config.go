@@ -13,6 +13,7 @@ import (
 	"github.com/berth-cloud/berth/backend"
 	"github.com/berth-cloud/berth/backend/hosting/manifest"
 	"github.com/berth-cloud/berth/backend/hosting/pool"
+	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/provider"
 )
 
@@ -77,7 +78,7 @@ func (t Timing) withDefaults() Timing {
 type Hosting struct {
 	cfg  Config
 	rows *rows
-	hub  hub
+	hub  reconcile.Hub[string]
 
 	steps turns
 

@@ -130,7 +130,7 @@ func imagesOf(rel release) string {
 func (h *Hosting) RefreshState(context.Context) error {
 	all, _ := h.rows.page("", 0)
 	for _, r := range all {
-		h.hub.tell(r.Lease)
+		h.hub.Tell(r.Lease)
 	}
 	return nil
 }

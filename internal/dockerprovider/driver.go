@@ -12,6 +12,7 @@ import (
 	"github.com/berth-cloud/berth/internal/dockerprovider/keylock"
 	"github.com/berth-cloud/berth/internal/dockerprovider/records"
 	"github.com/berth-cloud/berth/internal/dockerprovider/translate"
+	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/reconcile/application"
 	"github.com/berth-cloud/berth/provider"
 )
@@ -25,12 +26,12 @@ type Driver struct {
 	memory   *application.Memory
 	puller   *application.Puller
 	networks *application.Networks
-	locks    keylock.Locks // of workloads, and of networks
-	hub      hub           // who watches
-	gone     gone          // what was deprovisioned
-	logs     openLogs      // what callers read
-	watches  watches       // what checks of containers that serve have shown
-	leaving  leaving       // what traffic has just left
+	locks    keylock.Locks        // of workloads, and of networks
+	hub      reconcile.Hub[id.ID] // who watches
+	gone     gone                 // what was deprovisioned
+	logs     openLogs             // what callers read
+	watches  watches              // what checks of containers that serve have shown
+	leaving  leaving              // what traffic has just left
 	version  atomic.Pointer[string]
 	now      func() time.Time
 	logger   *slog.Logger
@@ -64,7 +65,7 @@ func New(rt docker.Runtime, o Options) (*Driver, error) {
 	}
 	d.puller = application.NewPuller(d.rt, d.now, func(service string) {
 		if v, err := id.Parse(service); err == nil {
-			d.hub.tell(v)
+			d.hub.Tell(v)
 		}
 	})
 	d.puller.Logger = d.logger

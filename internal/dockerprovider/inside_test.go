@@ -228,7 +228,7 @@ func TestWatchTellsOfInstancesThatSomethingHappenedTo(t *testing.T) {
 	<-ready
 	r.ok(r.engine.Stop(t.Context(), r.containers(req.InstanceID)[0].Name, 0))
 	r.same("instance", <-told, req.InstanceID)
-	r.d.hub.tell(req.InstanceID)
+	r.d.hub.Tell(req.InstanceID)
 	r.same("woken", <-told, req.InstanceID)
 	cancel()
 	r.is(<-done, context.Canceled, "end")

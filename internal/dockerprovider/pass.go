@@ -139,7 +139,7 @@ func (d *Driver) pass(ctx context.Context, w *records.Workload) (time.Duration, 
 	if w, err = d.resumed(ctx, w); err != nil {
 		return 0, reconcile.Condition{}, err
 	}
-	if !d.hub.watched() {
+	if !d.hub.Watched() {
 		// No event tells that a container ended and was started by its engine.
 		d.lookCloser(w.ID)
 	}

@@ -11,15 +11,15 @@ import (
 // Watch implements provider.Watcher: an engine's events about containers of
 // the driver's, and the ends of fetches of images.
 func (d *Driver) Watch(ctx context.Context, ready func(), fn func(id.ID)) error {
-	w := d.hub.join()
-	defer d.hub.leave(w)
+	w := d.hub.Join()
+	defer d.hub.Leave(w)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	subscribed, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- d.rt.Events(ctx, map[string]string{docker.LabelInstance: d.opts.Owner}, func() { close(subscribed) }, func(e docker.Event) {
 			if v, ok := d.touched(e); ok {
-				w.add(v)
+				w.Add(v)
 			}
 		})
 	}()
@@ -27,11 +27,11 @@ func (d *Driver) Watch(ctx context.Context, ready func(), fn func(id.ID)) error 
 	for {
 		select {
 		case <-subscribed:
-			subscribed, wake = nil, w.wake
+			subscribed, wake = nil, w.Wake()
 			d.memory.TouchAll() // what happened before, nobody told
 			ready()
 		case <-wake:
-			for _, v := range w.take() {
+			for _, v := range w.Take() {
 				fn(v)
 			}
 		case err := <-ended:
