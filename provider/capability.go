@@ -26,6 +26,9 @@ const (
 	// CapVolumes is volumes that outlive their containers.
 	CapVolumes Capability = "volumes"
 
+	// CapKeptVolumes is VolumeSpec.IDs and VolumeKeeper.
+	CapKeptVolumes Capability = "volumes:kept"
+
 	// CapGPU is ResourceSpec.GPU.
 	CapGPU Capability = "gpu"
 

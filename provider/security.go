@@ -18,9 +18,13 @@ type SecuritySpec struct {
 	// NoNewPrivileges keeps set-user-ID programs from gaining rights; nil is
 	// true. A driver may refuse false.
 	NoNewPrivileges *bool `json:"no_new_privileges,omitempty"`
+
+	// PidsLimit bounds the processes and threads of a container; zero is the
+	// orchestrator's default.
+	PidsLimit int64 `json:"pids_limit,omitempty"`
 }
 
 // IsZero reports whether s is the defaults.
 func (s SecuritySpec) IsZero() bool {
-	return !s.ReadOnlyRootFS && len(s.CapAdd) == 0 && len(s.CapDrop) == 0 && s.NoNewPrivileges == nil
+	return !s.ReadOnlyRootFS && len(s.CapAdd) == 0 && len(s.CapDrop) == 0 && s.NoNewPrivileges == nil && s.PidsLimit == 0
 }

@@ -22,6 +22,13 @@ type VolumeSpec struct {
 
 	// ReadOnly mounts it so that this service cannot write.
 	ReadOnly bool `json:"read_only,omitempty"`
+
+	// IDs name volumes that are the tenant's and not the instance's, the first one
+	// for the first replica and so on: see VolumeKeeper. One that is not there is
+	// made, and marked with its tenant and id. There are at least as many as
+	// replicas, each once in an instance, and only a stateful set has them. An id is a
+	// DNS label of at most 63 characters, unique within the tenant.
+	IDs []string `json:"ids,omitempty"`
 }
 
 // TmpfsSpec is a directory in memory.
