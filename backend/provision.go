@@ -46,7 +46,9 @@ type ProvisionInfo struct {
 	ProviderUUID string          `json:"provider_uuid"`
 	Status       ProvisionStatus `json:"status"`
 	CreatedAt    time.Time       `json:"created_at"`
-	// FailCount is the failures since the lease last came to be ready.
+	// FailCount is how often the lease has failed since an operation of it last
+	// succeeded. A change that was taken back is no failure of it: what served
+	// before serves.
 	FailCount int `json:"fail_count"`
 	// LastError has the words of Message, for readers that know no Message.
 	LastError string `json:"last_error,omitempty"`

@@ -65,6 +65,9 @@ var updateCases = []Case{
 		e.ends(id, success, failed)
 		e.tellsWhy(id)
 		e.serves(id)
+		if n := e.get(id).FailCount; n != 0 {
+			e.Errorf("a lease that serves as before has failed %d times", n)
+		}
 	}},
 	{Name: "Update/Invalid", Needs: []Feature{Update, Validation}, run: func(e *env) {
 		id := e.ready()

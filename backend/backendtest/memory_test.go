@@ -121,10 +121,10 @@ func (m *memory) end(h *held, next []byte, release bool) {
 	last := len(h.releases) - 1
 	if string(next) == broken {
 		h.releases[last].Status, h.releases[last].Reason, h.releases[last].Message = backend.ReleaseStatusFailed, backend.ReasonContainerExited, "container exited during startup"
-		h.status, h.fails = backend.ProvisionStatusReady, h.fails+1
+		h.status = backend.ProvisionStatusReady
 		h.reason, h.message = backend.ReasonContainerExited, "container exited during startup"
 		if h.manifest == nil {
-			h.status = backend.ProvisionStatusFailed
+			h.status, h.fails = backend.ProvisionStatusFailed, h.fails+1
 		}
 		payload.Status, payload.Error = backend.CallbackStatusFailed, h.message
 		m.tell(payload)

@@ -87,7 +87,7 @@ func TestARestartThatFailsGoesBackToTheReleaseThatServed(t *testing.T) {
 			t.Fatal(err)
 		}
 		info := w.ends(t, ready, success, success, failure)
-		if info.FailCount != 1 || info.Reason != backend.ReasonRestartFailed || short(info.Image) != "program:2" {
+		if info.FailCount != 0 || info.Reason != backend.ReasonRestartFailed || short(info.Image) != "program:2" {
 			t.Errorf("it is %+v", info)
 		}
 		w.onMoments(nil)

@@ -95,7 +95,8 @@ func wentBack(r *row) *row {
 	f.Message += ": " + r.Op.Failed.Message + "; rolled back to previous version"
 	next.takeBack()
 	next.fail(&f)
-	next.Status = backend.ProvisionStatusReady
+	// The lease serves: a holder who gives up what keeps failing must not count this.
+	next.Status, next.FailCount = backend.ProvisionStatusReady, r.FailCount
 	return next
 }
 

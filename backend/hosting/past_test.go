@@ -26,6 +26,7 @@ type past struct {
 type moment struct {
 	Status    backend.ProvisionStatus `json:"status"`
 	FailCount int                     `json:"fail_count"`
+	Reason    backend.Reason          `json:"reason"`
 	Gone      bool                    `json:"gone"`
 	Life      string                  `json:"life"`
 	Workloads map[string]struct {
@@ -102,11 +103,18 @@ func (p *past) step(lease string, next moment) {
 		p.wrong = append(p.wrong, "lease "+lease+" lives its life again")
 	}
 	switch {
-	case next.Status == ready && next.FailCount == 0:
+	case next.Status == ready && next.Reason == "":
+		if next.FailCount != 0 {
+			p.wrong = append(p.wrong, fmt.Sprintf("lease %s succeeded, and its count is %d", lease, next.FailCount))
+		}
 		p.calls[lease] = append(p.calls[lease], backend.CallbackStatusSuccess)
 	case next.Status == ready, next.Status == failed:
-		if next.FailCount != before.FailCount+1 {
-			p.wrong = append(p.wrong, fmt.Sprintf("lease %s failed, and its count went from %d to %d", lease, before.FailCount, next.FailCount))
+		want := before.FailCount
+		if next.Status == failed {
+			want++
+		}
+		if next.FailCount != want {
+			p.wrong = append(p.wrong, fmt.Sprintf("lease %s is %s, and its count went from %d to %d", lease, next.Status, before.FailCount, next.FailCount))
 		}
 		p.calls[lease] = append(p.calls[lease], backend.CallbackStatusFailed)
 	case next.Status == gone:
