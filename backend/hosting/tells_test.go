@@ -166,3 +166,34 @@ func TestAPageCostsWhatIsInIt(t *testing.T) {
 		t.Errorf("a page of 10 takes %d bytes of 100 leases and %d of 5000", few, many)
 	}
 }
+
+// A refresh has every lease looked at, also those of which nothing has been heard.
+func TestARefreshHasEveryLeaseLookedAt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for _, lease := range leaseIDs {
+			if err := w.Provision(context.Background(), provisionRequest(lease, one(1), alone(serves(1)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !w.rest() {
+			t.Fatal("they do not come to rest")
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		told, ended, ready := map[string]bool{}, make(chan error, 1), make(chan struct{})
+		go func() { ended <- w.Watch(ctx, func() { close(ready) }, func(lease string) { told[lease] = true }) }()
+		<-ready
+		synctest.Wait()
+		if len(told) > 0 {
+			t.Errorf("without a refresh %v are to be looked at", told)
+		}
+		if err := w.RefreshState(context.Background()); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		cancel()
+		<-ended
+		if len(told) != len(leaseIDs) {
+			t.Errorf("after a refresh %v are to be looked at", told)
+		}
+	})
+}
