@@ -5,3 +5,6 @@ package hosting_test
 // modelChecks times the steps of TestMain, less those that make no sense, is more than
 // 20,000 steps.
 const modelChecks = "700"
+
+// underRace says so to tests that would take too long.
+const underRace = false
