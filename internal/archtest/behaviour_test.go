@@ -174,6 +174,18 @@ func TestEveryLessonStandsInItsPlace(t *testing.T) {
 	for i := 34; i <= 40; i++ {
 		want = append(want, "D"+strconv.Itoa(i))
 	}
+	for i := range 29 {
+		want = append(want, "B"+strconv.Itoa(i+1))
+	}
+	for part := range strings.SplitSeq("abcdefgh", "") {
+		want = append(want, "B30"+part)
+	}
+	for gap := range strings.SplitSeq("abcdefghijk", "") {
+		want = append(want, "G"+gap)
+	}
+	for i := range 9 {
+		want = append(want, "Q"+strconv.Itoa(i+1))
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the lessons are %v, want %v", got, want)
 	}

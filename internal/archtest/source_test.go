@@ -20,7 +20,7 @@ func parsed(t *testing.T, visit func(path string, fset *token.FileSet, f *ast.Fi
 			continue
 		}
 		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, path, content, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(fset, path, content, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue
