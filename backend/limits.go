@@ -1,6 +1,7 @@
 package backend
 
-// Bounds of what a client reads of an answer, in bytes.
+// Bounds of what a client reads of an answer, in bytes, unless its configuration has
+// others. A larger answer is ErrResponseTooLarge.
 const (
 	DefaultMaxInfoBytes             int64 = 1 << 20
 	DefaultMaxProvisionBytes        int64 = 1 << 20
@@ -15,16 +16,17 @@ const (
 	DefaultProvisionsPageLimit = 1000
 )
 
-// MaxLookupUUIDs bounds how many leases one lookup may name.
+// MaxLookupUUIDs bounds how many leases one lookup may name; more are ErrValidation.
 const MaxLookupUUIDs = 100
 
 // MaxPageLimit bounds a page; a larger limit is taken as this one.
 const MaxPageLimit = 5000
 
-// MaxQuantity bounds the quantity of an item, and that of all items of a lease.
+// MaxQuantity bounds the quantity of an item, and that of all items of a lease. More
+// are ErrValidation.
 const MaxQuantity = 1024
 
-// MaxCallbackError bounds the words of a callback, in characters.
+// MaxCallbackError bounds the words of a callback, in characters; longer ones are cut.
 const MaxCallbackError = 256
 
 // Bounds of the tail of GetLogs, in lines of each container.

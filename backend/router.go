@@ -130,7 +130,7 @@ func sameBackend(a, b Backend) bool {
 // Backends is every backend once, in the order of the entries.
 func (r *Router) Backends() []Backend { return backendsOf(r.all) }
 
-// Default is the backend that takes what nobody else does.
+// Default is the backend that takes what nobody else does. It is never nil.
 func (r *Router) Default() Backend { return r.fallback }
 
 // GetBackendByName is the backend of that name, or nil.

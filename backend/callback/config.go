@@ -26,6 +26,8 @@ const Window = hmacauth.MaxAge + hmacauth.MaxSkew
 // Authenticator is what checks signatures: an hmacauth.Verifier, which knows a
 // path prefix that a proxy strips.
 type Authenticator interface {
+	// Middleware hands what is signed well on to next, with a body that can be read
+	// again, and answers all else. It reads at most maxBody bytes of a body.
 	Middleware(maxBody int64, next http.Handler) http.Handler
 }
 

@@ -8,7 +8,9 @@ import (
 )
 
 // Stats is all that GET /stats tells. Routing needs the CPU only; the rest is for
-// whoever watches a backend.
+// whoever watches a backend. Memory and disk are in units of 1<<20 bytes; of each the
+// total is what is allocated and what is available, unless more is allocated than
+// there is.
 type Stats struct {
 	backend.LoadStats
 	AvailableCPUCores float64 `json:"available_cpu_cores"`
