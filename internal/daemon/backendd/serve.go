@@ -47,7 +47,7 @@ func (b *backendd) handler() (http.Handler, error) {
 		notes = append(notes, unenforced)
 	}
 	return server.New(
-		&prompt{Hosting: b.hosting, pool: b.pool, wake: func(lease string) { b.engine.Enqueue(leaseKey(lease)) }},
+		&prompt{Hosting: b.hosting, wake: func(lease string) { b.engine.Enqueue(leaseKey(lease)) }},
 		server.Config{
 			Auth: verifier, Metrics: promhttp.HandlerFor(b.registry, promhttp.HandlerOpts{}), Notes: notes, Logger: b.logger,
 			RequestsTotal: b.metrics.requests, RequestDuration: b.metrics.duration,
