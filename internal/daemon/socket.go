@@ -15,10 +15,10 @@ var errSocketTaken = errors.New("another daemon serves on this socket")
 
 const socketDialTimeout = time.Second
 
-// listenUnix opens the API's socket for its owner alone. A socket that nobody
+// ListenUnix opens a daemon's socket for its owner alone. A socket that nobody
 // answers on was left behind and is replaced; one that somebody serves on is
 // never taken away from them, whatever data directory they use.
-func listenUnix(ctx context.Context, path string) (net.Listener, error) {
+func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
