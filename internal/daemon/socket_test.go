@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -56,5 +57,16 @@ func TestAFileInPlaceOfTheSocketStays(t *testing.T) {
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "notes" {
 		t.Errorf("the file is now %q, %v", text, err)
+	}
+}
+
+func TestAPathThatNoSocketCanHaveIsSaidAsSuch(t *testing.T) {
+	path := filepath.Join(t.TempDir(), strings.Repeat("d", 60), strings.Repeat("d", 60), "berth.sock")
+	l, err := ListenUnix(t.Context(), path)
+	if err == nil {
+		_ = l.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "at most 107 bytes") {
+		t.Errorf("%v", err)
 	}
 }

@@ -35,7 +35,7 @@ type BackendItem struct {
 	CustomDomain string `json:"custom_domain,omitempty"`
 }
 
-// BackendLeaseList is leases in the order of their UUIDs.
+// BackendLeaseList is leases, the newest first.
 type BackendLeaseList struct {
 	Leases []BackendLease `json:"leases"`
 }
