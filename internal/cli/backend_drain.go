@@ -19,9 +19,9 @@ func (a *app) backendDrainCmd() *cobra.Command {
 		Use:   "drain",
 		Short: "Have a backend take no new lease",
 		Long: `Has a backend refuse every new lease, and every lease that would be restored, for
-want of room; whoever holds the leases then goes to another backend, as it also reads
-that nothing is free here. The leases that are here go on: they can be restarted,
-updated and given up. It lasts, also over restarts, until --off.`,
+want of room; whoever holds the leases then goes to another backend, and reads that
+nothing is free here. The leases that are here go on: they can be restarted, updated
+and given up. It lasts, also over restarts of the backend, until --off.`,
 		Example: `  berth backend drain
   berth backend list          # until it is empty
   berth backend drain --off   # take leases again`,

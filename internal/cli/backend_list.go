@@ -23,9 +23,9 @@ func (a *app) backendListCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the leases of a backend",
-		Long: `Lists the leases that a backend hosts, one a line: what each is a lease of, how many
-times it failed since it was last ready, and its age. Leases whose data alone is left
-are listed by "berth backend retentions".`,
+		Long: `Lists the leases that a backend hosts, one a line and the newest first: what each
+is a lease of, its age, and how many times it failed since it was last ready. Those
+of which the data alone is left are listed by "berth backend retentions".`,
 		Example: `  berth backend list
   berth backend list --status failed,failing
   berth backend list --tenant acme -o json`,

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/net/netutil"
 
 	"github.com/berth-cloud/berth/backend/hosting"
 	"github.com/berth-cloud/berth/backend/hosting/outbox"
@@ -125,8 +126,10 @@ func (b *backendd) serve(ctx context.Context) error {
 		})
 	}
 	part("server", func(ctx context.Context) error {
-		return b.listen(ctx, listener, &http.Server{Handler: handler, TLSConfig: b.set.TLS()})
+		return b.listen(ctx, netutil.LimitListener(listener, maxConns), &http.Server{Handler: handler, TLSConfig: b.set.TLS()})
 	})
+	// Not limited: a connection that was wrapped does not tell who is at its other end,
+	// and only the operator can connect.
 	part("operator", func(ctx context.Context) error {
 		return b.listen(ctx, local, &http.Server{Handler: operator, ConnContext: api.ConnContext})
 	})

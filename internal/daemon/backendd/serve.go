@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 
 	"github.com/berth-cloud/berth/backend/hmacauth"
 	"github.com/berth-cloud/berth/backend/server"
@@ -69,7 +68,6 @@ func (b *backendd) listen(ctx context.Context, l net.Listener, srv *http.Server)
 	srv.MaxHeaderBytes = maxHeaderBytes
 	srv.BaseContext = func(net.Listener) context.Context { return context.WithoutCancel(ctx) }
 	srv.ErrorLog = slog.NewLogLogger(b.logger.Handler(), slog.LevelDebug)
-	l = netutil.LimitListener(l, maxConns)
 	ended := make(chan error, 1)
 	go func() {
 		if srv.TLSConfig != nil {
