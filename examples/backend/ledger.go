@@ -60,7 +60,7 @@ func (l *ledger) close() error {
 func (l *ledger) keep(_ context.Context, p backend.CallbackPayload) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fmt.Println(strings.TrimRight("  callback: " + string(p.Status) + " "+p.Error, " "))
+	fmt.Println(strings.TrimRight("  callback: "+string(p.Status)+" "+p.Error, " "))
 	l.last[p.LeaseUUID] = p
 	close(l.changed)
 	l.changed = make(chan struct{})

@@ -126,12 +126,16 @@ func (b *backendd) serve(ctx context.Context) error {
 		})
 	}
 	part("server", func(ctx context.Context) error {
-		return b.listen(ctx, netutil.LimitListener(listener, maxConns), &http.Server{Handler: handler, TLSConfig: b.set.TLS()})
+		return b.listen(ctx, netutil.LimitListener(listener, maxConns), &http.Server{
+			Handler: handler, TLSConfig: b.set.TLS(), ReadHeaderTimeout: headerTimeout,
+		})
 	})
 	// Not limited: a connection that was wrapped does not tell who is at its other end,
 	// and only the operator can connect.
 	part("operator", func(ctx context.Context) error {
-		return b.listen(ctx, local, &http.Server{Handler: operator, ConnContext: api.ConnContext})
+		return b.listen(ctx, local, &http.Server{
+			Handler: operator, ConnContext: api.ConnContext, ReadHeaderTimeout: headerTimeout,
+		})
 	})
 	part("engine", b.engine.Run)
 	part("events", func(ctx context.Context) error {

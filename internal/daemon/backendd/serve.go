@@ -64,7 +64,7 @@ func (b *backendd) handler() (http.Handler, error) {
 // listen serves until ctx is done, and then until the requests that are under way are
 // answered.
 func (b *backendd) listen(ctx context.Context, l net.Listener, srv *http.Server) error {
-	srv.ReadHeaderTimeout, srv.ReadTimeout, srv.WriteTimeout, srv.IdleTimeout = headerTimeout, readTimeout, writeTimeout, idleTimeout
+	srv.ReadTimeout, srv.WriteTimeout, srv.IdleTimeout = readTimeout, writeTimeout, idleTimeout
 	srv.MaxHeaderBytes = maxHeaderBytes
 	srv.BaseContext = func(net.Listener) context.Context { return context.WithoutCancel(ctx) }
 	srv.ErrorLog = slog.NewLogLogger(b.logger.Handler(), slog.LevelDebug)
