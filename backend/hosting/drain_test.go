@@ -127,3 +127,25 @@ func TestADrainThatCannotBeReadKeepsTheHostingFromOpening(t *testing.T) {
 		}
 	}
 }
+
+func TestALeaseThatFailedIsNotBegunAnewWhileDrained(t *testing.T) {
+	w := newWorld(t)
+	req := provisionRequest(leaseIDs[0], one(1), alone(breaks))
+	if err := w.Provision(t.Context(), req); err != nil || !w.rest() || w.status(leaseIDs[0]) != backend.ProvisionStatusFailed {
+		t.Fatalf("it is %s: %v", w.status(leaseIDs[0]), err)
+	}
+	held := w.pool.Stats()
+	if _, err := w.Drain(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	req.Payload = alone(serves(1))
+	if err := w.Provision(t.Context(), req); !errors.Is(err, backend.ErrInsufficientResources) {
+		t.Errorf("once more: %v", err)
+	}
+	if got := w.pool.Stats(); got != held {
+		t.Errorf("a lease that was refused holds room: %+v, before %+v", got, held)
+	}
+	if err := w.Deprovision(t.Context(), leaseIDs[0]); err != nil || !w.rest() {
+		t.Errorf("it is given up: %v", err)
+	}
+}
