@@ -158,6 +158,9 @@ func (h *Hosting) Provision(ctx context.Context, req backend.ProvisionRequest) e
 		if err := provisionable(r, &req); err != nil {
 			return nil, err
 		}
+		if err := h.admit(); err != nil {
+			return nil, err
+		}
 		if err := h.reserve(req.LeaseUUID, req.Tenant, instances); err != nil {
 			return nil, err
 		}

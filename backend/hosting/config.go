@@ -32,7 +32,8 @@ type Config struct {
 	// Name is the backend's, in callbacks.
 	Name     string
 	Provider provider.Provider
-	// Store has the leases. Nobody else writes below "leases/" and "manifests/".
+	// Store has the leases. Nobody else writes below "leases/" and "manifests/", nor
+	// "drain".
 	Store  provider.StateStore
 	Outbox Outbox
 	SKUs   pool.Resolver
@@ -80,6 +81,7 @@ type Hosting struct {
 	rows *rows
 	hub  reconcile.Hub[string]
 
+	drain drain
 	steps turns
 
 	mu sync.Mutex
@@ -121,6 +123,9 @@ func Open(ctx context.Context, cfg Config) (*Hosting, error) {
 		return nil, err
 	}
 	h := &Hosting{cfg: cfg, rows: all, stepping: map[string]context.CancelFunc{}, seen: map[string]*backend.LeaseInfo{}}
+	if err := h.openDrain(ctx); err != nil {
+		return nil, err
+	}
 	return h, h.count()
 }
 

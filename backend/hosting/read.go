@@ -154,7 +154,7 @@ func (h *Hosting) Health(ctx context.Context) error {
 
 // GetLoadStats implements backend.Backend.
 func (h *Hosting) GetLoadStats(context.Context) (*backend.LoadStats, error) {
-	return h.cfg.Pool.Stats().Load(), nil
+	return h.Stats().Load(), nil
 }
 
 // Bounds of GetLogs, in bytes.

@@ -15,8 +15,9 @@ const maxErrorText = 512
 
 // status is the body of answers that have nothing else to say.
 type status struct {
-	Status string   `json:"status"`
-	Notes  []string `json:"notes,omitempty"`
+	Status   string   `json:"status"`
+	Draining bool     `json:"draining,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
 }
 
 // answer is what a handler has to say. A nil body is none.

@@ -27,6 +27,12 @@
 // operation would have is a 500 there, so that no client takes it for something
 // that it can act on.
 //
+// A backend that is a [Drainer] says on /health that it is being emptied; it is
+// healthy all the same, as its leases go on. Its load says that it is full.
+//
+// [LocalHandler] is for who operates a backend: the reads alone, without signatures,
+// over a Unix socket and nowhere else.
+//
 // UUIDs of leases reach the backend in lower case, as a list's order needs them.
 //
 // What must never happen here: a call of the backend for a request that is not

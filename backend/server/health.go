@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/berth-cloud/berth/backend"
 )
@@ -28,13 +29,31 @@ type StatsSource interface {
 	GetStats(ctx context.Context) (*Stats, error)
 }
 
+// Drainer is a backend that may be emptied: it then takes no lease, and says so to
+// whoever asks how it is.
+type Drainer interface {
+	Draining() bool
+}
+
+// draining is said beside a backend's health and stats.
+const draining = "no new lease is taken: the backend is being drained"
+
+func (s *server) drains() bool {
+	d, can := s.backend.(Drainer)
+	return can && d.Draining()
+}
+
 // health is open to all, so that its words are the same for every fault.
 func (s *server) health(r *http.Request) (answer, error) {
 	if err := s.backend.Health(r.Context()); err != nil {
 		s.cfg.Logger.WarnContext(r.Context(), "the backend is not healthy", "error", err)
 		return answer{http.StatusServiceUnavailable, backend.ErrorResponse{Error: "the backend cannot do its work"}}, nil
 	}
-	return ok(status{Status: "healthy", Notes: s.cfg.Notes}), nil
+	out := status{Status: "healthy", Notes: s.cfg.Notes}
+	if s.drains() {
+		out.Draining, out.Notes = true, append(slices.Clone(out.Notes), draining)
+	}
+	return ok(out), nil
 }
 
 func (s *server) stats(r *http.Request) (answer, error) {

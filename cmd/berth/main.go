@@ -31,10 +31,11 @@ func main() {
 			}
 			return width
 		},
-		Terminal: terminal{os.Stdin, os.Stdout},
-		NoColor:  os.Getenv("NO_COLOR") != "",
-		Socket:   os.Getenv("BERTH_SOCKET"),
-		Version:  buildVersion(),
+		Terminal:      terminal{os.Stdin, os.Stdout},
+		NoColor:       os.Getenv("NO_COLOR") != "",
+		Socket:        os.Getenv("BERTH_SOCKET"),
+		BackendSocket: os.Getenv("BERTH_BACKEND_SOCKET"),
+		Version:       buildVersion(),
 	}))
 }
 

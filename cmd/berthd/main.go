@@ -139,6 +139,7 @@ func backendFlags(args []string, stderr io.Writer) (backendd.Options, slog.Level
 	f.SetOutput(stderr)
 	f.StringVar(&opts.ConfigFile, "config", "/etc/berth/backend.yaml", "`file` of settings")
 	f.StringVar(&opts.DataDir, "data-dir", "/var/lib/berth-backend", "`directory` of the store")
+	f.StringVar(&opts.Socket, "socket", "", "`path` of the Unix socket that berth backend asks, DATA-DIR/backend.sock when empty")
 	f.TextVar(&level, "log-level", slog.LevelInfo, "debug, info, warn or error")
 	if err := f.Parse(args); err != nil {
 		return opts, level, err

@@ -64,6 +64,8 @@ var binaries = map[string][]string{
 		"github.com/moby/", "github.com/docker/docker", "github.com/containerd/",
 		"k8s.io/", "sigs.k8s.io/", "helm.sh/", "github.com/hashicorp/nomad", "modernc.org/", "github.com/pressly/goose",
 		"cloud.google.com/", "github.com/aws/", "github.com/Azure/",
+		// What package backend stands on, for the time that it takes to start.
+		"github.com/prometheus/", "github.com/sony/gobreaker",
 	},
 	"cmd/berthd":     {"k8s.io/", "sigs.k8s.io/", "helm.sh/", "github.com/hashicorp/nomad"},
 	"cmd/berth-node": {"k8s.io/", "sigs.k8s.io/", "helm.sh/", "github.com/hashicorp/nomad", "modernc.org/", "github.com/pressly/goose"},

@@ -18,10 +18,11 @@ type Env struct {
 	Width func() int
 	// NoColor is set when NO_COLOR is, to anything.
 	NoColor bool
-	// Socket is BERTH_SOCKET; "" means the default.
-	Socket  string
-	Version string
-	Now     func() time.Time
+	// Socket is BERTH_SOCKET, and BackendSocket BERTH_BACKEND_SOCKET; "" means the
+	// default.
+	Socket, BackendSocket string
+	Version               string
+	Now                   func() time.Time
 }
 
 // Terminal is where somebody types.

@@ -3,7 +3,7 @@ package cli
 const jsonHelp = `With -o json a command prints one JSON document on standard output, and an error
 as an RFC 9457 problem document on standard error. Fields are added over time,
 never taken away or given another meaning. The types are those of
-GET /openapi.json on the daemon's socket:
+GET /openapi.json on the daemon's socket; those of backend are of internal/wire:
 
   apply, rollback, delete,  ChangeResult: the plan, and the attempt in its last
   restart, scale            state; no attempt when nothing was to change
@@ -25,5 +25,10 @@ GET /openapi.json on the daemon's socket:
   workload list, status     WorkloadList, WorkloadStatus
   workload releases         WorkloadReleaseList, with --rollouts WorkloadRolloutList
   workload providers        ProviderList
+  backend list, show        BackendLeaseList, BackendLeaseDetail
+  backend logs              BackendLogs: text by service/index
+  backend releases          BackendReleaseList, without the manifests
+  backend retentions        BackendRetentionList
+  backend stats, drain      BackendStatus, BackendDrain
   doctor                    Doctor
   version                   an object of client and daemon (Version)`

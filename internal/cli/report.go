@@ -56,23 +56,35 @@ func (a *app) describe(err error) *wire.Problem {
 	return &wire.Problem{Type: wire.ProblemInternal, Title: "Failed", Detail: err.Error()}
 }
 
+// problemUnreachable is the one kind that no daemon can report.
+const problemUnreachable wire.ProblemType = "urn:berth:problem:unreachable"
+
 // unreachable says why nothing answers, as far as the socket tells.
 func (a *app) unreachable(err error) *wire.Problem {
 	p := &wire.Problem{
-		Type: "urn:berth:problem:unreachable", Title: "The daemon does not answer",
-		Detail: fmt.Sprintf("nothing answers on %s", a.socket),
-		Hint:   "Is berthd running? Start it with `systemctl start berthd` or `berthd server`,\nor name its socket with --socket or BERTH_SOCKET.",
+		Type: problemUnreachable, Title: "The daemon does not answer",
+		Hint: "Is berthd running? Start it with `systemctl start berthd` or `berthd server`,\nor name its socket with --socket or BERTH_SOCKET.",
 	}
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		p.Detail = fmt.Sprintf("not allowed to connect to %s", a.socket)
-		p.Hint = "The socket belongs to the user that runs berthd. Run berth as that user or as root,\nfor example with sudo."
-	case errors.Is(err, fs.ErrNotExist):
-		p.Detail = fmt.Sprintf("there is no socket %s", a.socket)
-	case strings.Contains(err.Error(), "connection refused"):
-		p.Detail = fmt.Sprintf("nobody listens on %s", a.socket)
+	p.Detail = deaf(a.socket, err)
+	if errors.Is(err, fs.ErrPermission) {
+		p.Hint = notYours
 	}
 	return p
+}
+
+const notYours = "The socket belongs to the user that runs berthd. Run berth as that user or as root,\nfor example with sudo."
+
+// deaf says what is wrong with a socket that does not answer.
+func deaf(socket string, err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Sprintf("not allowed to connect to %s", socket)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("there is no socket %s", socket)
+	case strings.Contains(err.Error(), "connection refused"):
+		return fmt.Sprintf("nobody listens on %s", socket)
+	}
+	return fmt.Sprintf("nothing answers on %s", socket)
 }
 
 func failureType(code int) wire.ProblemType {
@@ -83,6 +95,8 @@ func failureType(code int) wire.ProblemType {
 		return wire.ProblemNeedsConfirmation
 	case exitNotFound:
 		return wire.ProblemNotFound
+	case exitUnreachable:
+		return problemUnreachable
 	}
 	return "urn:berth:problem:failed"
 }

@@ -17,6 +17,7 @@ import (
 type app struct {
 	env      Env
 	socket   string
+	backend  string // the socket of a backend
 	format   string // "text" or "json"
 	out, err palette
 	ran      bool // a command began; before that every error is one of usage
@@ -85,7 +86,7 @@ Write an app.yaml, run "berth apply", and look at it with "berth status".`,
 	flags.Lookup("socket").DefValue = client.DefaultSocket
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(a.applyCmd(), a.statusCmd(), a.psCmd(), a.logsCmd(), a.execCmd(), a.restartCmd(), a.scaleCmd(),
-		a.releasesCmd(), a.rollbackCmd(), a.secretCmd(), a.deleteCmd(), a.workloadCmd(), a.doctorCmd(), a.versionCmd(), completionCmd())
+		a.releasesCmd(), a.rollbackCmd(), a.secretCmd(), a.deleteCmd(), a.workloadCmd(), a.backendCmd(), a.doctorCmd(), a.versionCmd(), completionCmd())
 	root.AddCommand(
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
 		&cobra.Command{Use: "json", Short: "What -o json prints", Long: jsonHelp},

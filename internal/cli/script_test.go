@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		tty := os.Getenv("TEST_TTY") != ""
 		os.Exit(cli.Run(ctx, os.Args[1:], cli.Env{
 			Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, StdinTTY: tty, StdoutTTY: tty,
-			NoColor: os.Getenv("NO_COLOR") != "", Socket: os.Getenv("BERTH_SOCKET"), Version: "0.1.0-test", Now: now,
+			NoColor: os.Getenv("NO_COLOR") != "", Socket: os.Getenv("BERTH_SOCKET"), BackendSocket: os.Getenv("BERTH_BACKEND_SOCKET"), Version: "0.1.0-test", Now: now,
 		}))
 	}})
 }

@@ -27,6 +27,8 @@ const (
 type Client struct {
 	socket string
 	http   *http.Client
+	// refused makes an error of an answer that is none of success.
+	refused func(*http.Response) error
 }
 
 // New makes a client of the daemon that listens on the Unix socket. It does
@@ -34,7 +36,7 @@ type Client struct {
 func New(socket string) *Client {
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	return &Client{
-		socket: socket,
+		socket: socket, refused: problemOf,
 		http: &http.Client{
 			Transport: &http.Transport{
 				DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -106,7 +108,7 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	}
 	if resp.StatusCode > 299 {
 		defer resp.Body.Close()
-		return nil, problemOf(resp)
+		return nil, c.refused(resp)
 	}
 	return resp, nil
 }

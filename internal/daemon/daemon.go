@@ -91,7 +91,7 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 		return err
 	}
 	defer d.closeProviders()
-	listener, err := listenUnix(ctx, cfg.Socket)
+	listener, err := ListenUnix(ctx, cfg.Socket)
 	if err != nil {
 		return err
 	}

@@ -13,12 +13,18 @@ import (
 // errSocketTaken: somebody answers on the API's socket.
 var errSocketTaken = errors.New("another daemon serves on this socket")
 
-const socketDialTimeout = time.Second
+const (
+	socketDialTimeout = time.Second
+	maxSocketPath     = 107 // of the kernel's 108, the last is a zero
+)
 
-// listenUnix opens the API's socket for its owner alone. A socket that nobody
+// ListenUnix opens a daemon's socket for its owner alone. A socket that nobody
 // answers on was left behind and is replaced; one that somebody serves on is
 // never taken away from them, whatever data directory they use.
-func listenUnix(ctx context.Context, path string) (net.Listener, error) {
+func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
+	if len(path) > maxSocketPath {
+		return nil, fmt.Errorf("the path of a socket has at most %d bytes, and %s has %d; give another --socket", maxSocketPath, path, len(path))
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}

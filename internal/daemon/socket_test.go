@@ -5,17 +5,18 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
 func TestASocketThatIsServedIsNotTakenAway(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "berth.sock")
-	first, err := listenUnix(t.Context(), path)
+	first, err := ListenUnix(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = first.Close() }()
-	if second, err := listenUnix(t.Context(), path); !errors.Is(err, errSocketTaken) {
+	if second, err := ListenUnix(t.Context(), path); !errors.Is(err, errSocketTaken) {
 		t.Fatalf("a second daemon got %v, %v", second, err)
 	}
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "unix", path)
@@ -35,7 +36,7 @@ func TestASocketThatWasLeftBehindIsReplaced(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := listenUnix(t.Context(), path)
+	again, err := ListenUnix(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,11 +51,22 @@ func TestAFileInPlaceOfTheSocketStays(t *testing.T) {
 	if err := os.WriteFile(path, []byte("notes"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if l, err := listenUnix(t.Context(), path); err == nil {
+	if l, err := ListenUnix(t.Context(), path); err == nil {
 		_ = l.Close()
 		t.Fatal("a file was taken for a socket")
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "notes" {
 		t.Errorf("the file is now %q, %v", text, err)
+	}
+}
+
+func TestAPathThatNoSocketCanHaveIsSaidAsSuch(t *testing.T) {
+	path := filepath.Join(t.TempDir(), strings.Repeat("d", 60), strings.Repeat("d", 60), "berth.sock")
+	l, err := ListenUnix(t.Context(), path)
+	if err == nil {
+		_ = l.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "at most 107 bytes") {
+		t.Errorf("%v", err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/berth-cloud/berth/backend"
 	"github.com/berth-cloud/berth/backend/hosting"
-	"github.com/berth-cloud/berth/backend/hosting/pool"
 	"github.com/berth-cloud/berth/backend/server"
 )
 
@@ -13,7 +12,6 @@ import (
 // also where the lease waits because it failed.
 type prompt struct {
 	*hosting.Hosting
-	pool *pool.Pool
 	wake func(lease string)
 }
 
@@ -21,6 +19,7 @@ var (
 	_ backend.Backend        = (*prompt)(nil)
 	_ backend.ProvisionPager = (*prompt)(nil)
 	_ server.StatsSource     = (*prompt)(nil)
+	_ server.Drainer         = (*prompt)(nil)
 )
 
 func (p *prompt) woken(lease string, err error) error {
@@ -51,4 +50,9 @@ func (p *prompt) Deprovision(ctx context.Context, lease string) error {
 }
 
 // GetStats implements server.StatsSource.
-func (p *prompt) GetStats(context.Context) (*server.Stats, error) { return p.pool.Stats().Wire(), nil }
+func (p *prompt) GetStats(context.Context) (*server.Stats, error) {
+	return p.Stats().Wire(), nil
+}
+
+// Draining implements server.Drainer.
+func (p *prompt) Draining() bool { return p.Hosting.Draining().On }

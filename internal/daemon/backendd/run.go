@@ -7,14 +7,17 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"path/filepath"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/net/netutil"
 
 	"github.com/berth-cloud/berth/backend/hosting"
 	"github.com/berth-cloud/berth/backend/hosting/outbox"
 	"github.com/berth-cloud/berth/backend/hosting/pool"
+	"github.com/berth-cloud/berth/internal/api"
 	"github.com/berth-cloud/berth/internal/daemon"
 	"github.com/berth-cloud/berth/internal/daemon/backendd/settings"
 	"github.com/berth-cloud/berth/internal/reconcile"
@@ -27,6 +30,7 @@ import (
 type Options struct {
 	ConfigFile string
 	DataDir    string // the store; one process at a time holds it
+	Socket     string // of the operator; "" is SocketName in DataDir
 	Version    string
 	// Serving is told the address once requests are taken; nil is nobody.
 	Serving func(net.Addr)
@@ -63,6 +67,9 @@ func Run(ctx context.Context, opts Options, logger *slog.Logger) error {
 	}
 	if opts.DataDir, err = filepath.Abs(opts.DataDir); err != nil {
 		return err
+	}
+	if opts.Socket == "" {
+		opts.Socket = filepath.Join(opts.DataDir, SocketName)
 	}
 	b := &backendd{set: set, opts: opts, logger: logger, registry: prometheus.NewRegistry()}
 	b.metrics = newMetrics(b.registry)
@@ -103,6 +110,11 @@ func (b *backendd) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", b.set.Listen, err)
 	}
+	operator, local, err := b.operator(ctx)
+	if err != nil {
+		_ = listener.Close()
+		return err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
@@ -113,14 +125,25 @@ func (b *backendd) serve(ctx context.Context) error {
 			}
 		})
 	}
-	part("server", func(ctx context.Context) error { return b.listen(ctx, listener, handler) })
+	part("server", func(ctx context.Context) error {
+		return b.listen(ctx, netutil.LimitListener(listener, maxConns), &http.Server{
+			Handler: handler, TLSConfig: b.set.TLS(), ReadHeaderTimeout: headerTimeout,
+		})
+	})
+	// Not limited: a connection that was wrapped does not tell who is at its other end,
+	// and only the operator can connect.
+	part("operator", func(ctx context.Context) error {
+		return b.listen(ctx, local, &http.Server{
+			Handler: operator, ConnContext: api.ConnContext, ReadHeaderTimeout: headerTimeout,
+		})
+	})
 	part("engine", b.engine.Run)
 	part("events", func(ctx context.Context) error {
 		b.engine.Watch(ctx, "leases", b.watch, nil)
 		return nil
 	})
 	b.logger.InfoContext(ctx, "the backend serves", "name", b.set.Name, "address", listener.Addr().String(), "tls", b.set.TLS() != nil,
-		"data", b.opts.DataDir, "instance", b.instance, "version", b.opts.Version)
+		"data", b.opts.DataDir, "socket", b.opts.Socket, "instance", b.instance, "version", b.opts.Version)
 	if b.opts.Serving != nil {
 		b.opts.Serving(listener.Addr())
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 
 	"github.com/berth-cloud/berth/backend/hmacauth"
 	"github.com/berth-cloud/berth/backend/server"
@@ -30,6 +29,18 @@ const (
 // unenforced is said to whoever looks at the health of a backend that sells disks.
 const unenforced = "the size of a disk is counted and not enforced"
 
+// notes are what is said beside the health.
+func (b *backendd) notes() []string {
+	if b.set.SKUs.UnenforcedDisk() {
+		return []string{unenforced}
+	}
+	return nil
+}
+
+func (b *backendd) served() *prompt {
+	return &prompt{Hosting: b.hosting, wake: func(lease string) { b.engine.Enqueue(leaseKey(lease)) }}
+}
+
 // handler is the protocol.
 func (b *backendd) handler() (http.Handler, error) {
 	known := make([]string, len(b.set.Requests))
@@ -42,28 +53,21 @@ func (b *backendd) handler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	var notes []string
-	if b.set.SKUs.UnenforcedDisk() {
-		notes = append(notes, unenforced)
-	}
 	return server.New(
-		&prompt{Hosting: b.hosting, pool: b.pool, wake: func(lease string) { b.engine.Enqueue(leaseKey(lease)) }},
+		b.served(),
 		server.Config{
-			Auth: verifier, Metrics: promhttp.HandlerFor(b.registry, promhttp.HandlerOpts{}), Notes: notes, Logger: b.logger,
+			Auth: verifier, Metrics: promhttp.HandlerFor(b.registry, promhttp.HandlerOpts{}), Notes: b.notes(), Logger: b.logger,
 			RequestsTotal: b.metrics.requests, RequestDuration: b.metrics.duration,
 		}), nil
 }
 
 // listen serves until ctx is done, and then until the requests that are under way are
 // answered.
-func (b *backendd) listen(ctx context.Context, l net.Listener, handler http.Handler) error {
-	srv := &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeaderBytes, TLSConfig: b.set.TLS(),
-		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-		ErrorLog:    slog.NewLogLogger(b.logger.Handler(), slog.LevelDebug),
-	}
-	l = netutil.LimitListener(l, maxConns)
+func (b *backendd) listen(ctx context.Context, l net.Listener, srv *http.Server) error {
+	srv.ReadTimeout, srv.WriteTimeout, srv.IdleTimeout = readTimeout, writeTimeout, idleTimeout
+	srv.MaxHeaderBytes = maxHeaderBytes
+	srv.BaseContext = func(net.Listener) context.Context { return context.WithoutCancel(ctx) }
+	srv.ErrorLog = slog.NewLogLogger(b.logger.Handler(), slog.LevelDebug)
 	ended := make(chan error, 1)
 	go func() {
 		if srv.TLSConfig != nil {

@@ -1,0 +1,148 @@
+// Command backend is the smallest holder of leases: it has a backend provision one,
+// waits for the callback, prints how the lease is reached and gives it up again:
+//
+//	go run ./examples/backend --url http://127.0.0.1:9001 --secret-file backend.secret \
+//	    --sku a1b2c3d4-e5f6-7890-abcd-1234567890ab --image docker.io/library/nginx:1.29 --port 80
+//
+// With --hold it keeps the lease until Ctrl-C. The backend has to be let to send
+// callbacks to this machine: egress: {allow_loopback: true}.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/berth-cloud/berth/backend"
+)
+
+// options are what the command line says.
+type options struct {
+	url, secretFile, sku, image, tenant string
+	port, quantity                      int
+	hold                                bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.url, "url", "http://127.0.0.1:9001", "where the backend listens")
+	flag.StringVar(&o.secretFile, "secret-file", "backend.secret", "file with the secret that the backend has too")
+	flag.StringVar(&o.sku, "sku", "", "SKU of the lease, as the backend's settings have it")
+	flag.StringVar(&o.image, "image", "", "image that the lease runs")
+	flag.IntVar(&o.port, "port", 80, "port that the image listens on")
+	flag.IntVar(&o.quantity, "quantity", 1, "how many of the SKU")
+	flag.StringVar(&o.tenant, "tenant", "acme", "who holds the lease")
+	flag.BoolVar(&o.hold, "hold", false, "keep the lease until Ctrl-C")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "backend:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) (err error) {
+	if o.sku == "" || o.image == "" {
+		return errors.New("a SKU and an image are needed: see --help")
+	}
+	text, err := os.ReadFile(o.secretFile)
+	if err != nil {
+		return err
+	}
+	secret := strings.TrimSpace(string(text))
+	l, err := newLedger(ctx, secret)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+	client := backend.NewHTTPClient(backend.HTTPClientConfig{Name: "backend-1", BaseURL: o.url, Secret: secret, Timeout: 10 * time.Second})
+	defer client.Close()
+
+	lease := uuid.NewString()
+	if err := provision(ctx, client, l, lease, o); err != nil {
+		return err
+	}
+	if err := show(ctx, client, lease); err != nil {
+		return err
+	}
+	if o.hold {
+		fmt.Println("Ctrl-C gives the lease up")
+		<-ctx.Done()
+	}
+	// With a context of its own: it has to happen after an interrupt too.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	fmt.Println("deprovision", lease)
+	if err := client.Deprovision(ctx, lease); err != nil {
+		return err
+	}
+	return l.await(ctx, lease, backend.CallbackStatusDeprovisioned)
+}
+
+// provision asks for a lease and waits until its callback says what came of it.
+func provision(ctx context.Context, client *backend.HTTPClient, l *ledger, lease string, o options) error {
+	manifest, err := json.Marshal(map[string]any{
+		"image": o.image, "ports": map[string]any{fmt.Sprintf("%d/tcp", o.port): map[string]any{}},
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println("provision", lease)
+	err = client.Provision(ctx, backend.ProvisionRequest{
+		LeaseUUID: lease, Tenant: o.tenant, ProviderUUID: uuid.NewString(), CallbackURL: l.url,
+		Items: []backend.LeaseItem{{SKU: o.sku, Quantity: o.quantity}}, Payload: manifest,
+	})
+	if errors.Is(err, backend.ErrInsufficientResources) {
+		return fmt.Errorf("there is no room here; a ledger would ask another backend: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 11*time.Minute) // a backend gives up by itself before
+	defer cancel()
+	return l.await(ctx, lease, backend.CallbackStatusSuccess)
+}
+
+// show prints how a lease is reached and asks its first port.
+func show(ctx context.Context, client *backend.HTTPClient, lease string) error {
+	info, err := client.GetInfo(ctx, lease)
+	if err != nil {
+		return err
+	}
+	for name, service := range info.Services {
+		for _, one := range service.Instances {
+			for port, at := range one.Ports {
+				url := "http://" + at.HostIP + ":" + at.HostPort + "/"
+				fmt.Printf("  %s/%d %s: %s is at %s, which answers %s\n", name, one.InstanceIndex, one.Status, port, url, answer(ctx, url))
+			}
+		}
+	}
+	return nil
+}
+
+// answer is the status of a URL, or why there is none.
+func answer(ctx context.Context, url string) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err.Error()
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err.Error()
+	}
+	_ = resp.Body.Close()
+	return resp.Status
+}

@@ -1,0 +1,64 @@
+package backendadmin
+
+import (
+	"slices"
+
+	"github.com/berth-cloud/berth/backend"
+	"github.com/berth-cloud/berth/backend/hosting"
+	"github.com/berth-cloud/berth/internal/wire"
+)
+
+// detail is an inspection in the words of the API.
+func detail(in *hosting.Inspection) wire.BackendLeaseDetail {
+	out := wire.BackendLeaseDetail{
+		BackendLease: leaseOf(in.Lease), Gone: in.Gone, Deaths: in.Deaths, Operation: operation(in.Op),
+		Workloads: []wire.BackendWorkload{}, Releases: []wire.BackendRelease{},
+	}
+	for _, w := range in.Workloads {
+		out.Workloads = append(out.Workloads, workload(w))
+	}
+	for _, instance := range in.Leaving {
+		out.Leaving = append(out.Leaving, instance.String())
+	}
+	for _, r := range slices.Backward(in.Releases) {
+		out.Releases = append(out.Releases, wire.BackendRelease{
+			Version: r.Version, Status: r.Status, CreatedAt: r.CreatedAt, Images: r.Images, Reason: string(r.Reason), Message: r.Message,
+		})
+	}
+	return out
+}
+
+func leaseOf(p backend.ProvisionInfo) wire.BackendLease {
+	out := wire.BackendLease{
+		LeaseUUID: p.LeaseUUID, ProviderUUID: p.ProviderUUID, Tenant: p.Tenant, Partition: p.Partition, Status: string(p.Status),
+		CreatedAt: p.CreatedAt, FailCount: p.FailCount, Reason: string(p.Reason), Message: p.Message, RetainedUntil: p.RetainedUntil,
+		Image: p.Image, SKU: p.SKU, Quantity: p.Quantity, ServiceImages: p.ServiceImages,
+	}
+	for _, item := range p.Items {
+		out.Items = append(out.Items, wire.BackendItem{
+			SKU: item.SKU, Quantity: item.Quantity, ServiceName: item.ServiceName, CustomDomain: item.CustomDomain,
+		})
+	}
+	return out
+}
+
+func operation(op *hosting.Operation) *wire.BackendOperation {
+	if op == nil {
+		return nil
+	}
+	return &wire.BackendOperation{
+		ID: op.ID, Kind: op.Kind, Version: op.Version, Deadline: op.Deadline, Done: op.Done,
+		Reason: string(op.Reason), Message: op.Message, BackBy: op.BackBy,
+	}
+}
+
+func workload(w hosting.Workload) wire.BackendWorkload {
+	out := wire.BackendWorkload{
+		Service: w.Service, Instance: w.Instance.String(), Release: w.Release.String(), State: string(w.State),
+		Ready: w.Ready, Replicas: w.Replicas, Restarts: w.Restarts, Reason: string(w.Reason), Message: w.Message,
+	}
+	if w.Err != nil {
+		out.Error = w.Err.Error()
+	}
+	return out
+}

@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-cloud/berth/internal/client"
+	"github.com/berth-cloud/berth/internal/wire"
+)
+
+func (a *app) backendShowCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show LEASE",
+		Short: "Show a lease with its history",
+		Long: `Shows all that a backend knows of a lease: what is under way, each service as the
+provider has it now, how it is reached, its releases with why they failed, and the
+callbacks that its holder has not acknowledged.`,
+		Example: `  berth backend show 018f3c1e-7b2a-7c4d-9e5f-0123456789ab
+  berth backend show 018f3c1e -o json`,
+		Args:              takes(1, 1),
+		ValidArgsFunction: a.completeLeases,
+		RunE: a.onLease(func(ctx context.Context, b *client.Backend, lease string) error {
+			l, err := b.Lease(ctx, lease)
+			if err != nil {
+				return err
+			}
+			if a.json() {
+				return a.printJSON(l)
+			}
+			a.printLease(l)
+			return nil
+		}),
+	}
+}
+
+func (a *app) printLease(l wire.BackendLeaseDetail) {
+	status := a.leaseStatus(l.BackendLease)
+	a.printf("lease %s  %s\n", a.out.bold(inert(l.LeaseUUID)), paint(status))
+	line := func(name, text string) { a.printf("  %s  %s\n", a.out.dim(fmt.Sprintf("%-9s", name)), text) }
+	line("tenant", dash(inert(l.Tenant)))
+	line("provider", dash(inert(l.ProviderUUID)))
+	line("created", a.since(l.CreatedAt))
+	line("items", itemsOf(l.BackendLease))
+	for _, item := range l.Items {
+		if item.CustomDomain != "" {
+			line("domain", inert(item.CustomDomain)+" for "+dash(inert(item.ServiceName)))
+		}
+	}
+	line("failures", fmt.Sprintf("%d since it was last ready, %d by itself ever", l.FailCount, l.Deaths))
+	if l.Reason != "" {
+		line("last", why(l.Reason, l.Message))
+	}
+	line("callbacks", a.callbacksOf(l.Callbacks))
+	if l.Gone {
+		line("gone", "nothing is left of it but callbacks")
+	}
+	if len(l.Leaving) > 0 {
+		line("removing", strings.Join(l.Leaving, ", "))
+	}
+	if l.Operation != nil {
+		line("under way", a.operationOf(l.Operation))
+	}
+	a.printBackendWorkloads(l)
+	if len(l.Releases) > 0 {
+		a.printf("\n")
+		a.printBackendReleases(l.Releases)
+	}
+}
+
+func (a *app) printBackendWorkloads(l wire.BackendLeaseDetail) {
+	if len(l.Workloads) == 0 {
+		return
+	}
+	rows := [][]cell{a.header("SERVICE", "STATE", "READY", "RESTARTS", "INSTANCE", "WHY")}
+	for _, w := range l.Workloads {
+		state, reason := a.workloadState(w.State, ""), why(w.Reason, w.Message)
+		switch {
+		case w.Error != "":
+			state, reason = cell{"unknown", a.out.red}, inert(w.Error)
+		case w.State == "":
+			state = cell{"not there yet", a.out.yellow}
+		}
+		rows = append(rows, []cell{
+			{inert(w.Service), a.out.bold}, state, plain(fmt.Sprintf("%d/%d", w.Ready, w.Replicas)), plain(fmt.Sprint(w.Restarts)),
+			{inert(w.Instance), a.out.dim}, plain(reason),
+		})
+	}
+	a.printf("\n%s", table(rows))
+	if len(l.Instances) == 0 {
+		return
+	}
+	rows = [][]cell{a.header("CONTAINER", "STATUS", "PORTS", "ID")}
+	for _, one := range l.Instances {
+		var ports []string
+		for _, port := range slices.Sorted(maps.Keys(one.Ports)) {
+			ports = append(ports, inert(port+" at "+one.Ports[port]))
+		}
+		rows = append(rows, []cell{
+			plain(fmt.Sprintf("%s/%d", inert(one.Service), one.Index)), plain(dash(inert(one.Status))), plain(dash(strings.Join(ports, ", "))),
+			{shorten(inert(one.Container), 24), a.out.dim},
+		})
+	}
+	a.printf("\n%s", table(rows))
+}
+
+func (a *app) printBackendReleases(releases []wire.BackendRelease) {
+	rows := [][]cell{a.header("RELEASE", "STATUS", "AGE", "IMAGES", "WHY")}
+	for _, r := range releases {
+		status := plain(inert(r.Status))
+		switch r.Status {
+		case "active":
+			status.paint = a.out.green
+		case "failed":
+			status.paint = a.out.red
+		case "deploying":
+			status.paint = a.out.yellow
+		}
+		var images []string
+		for _, service := range slices.Sorted(maps.Keys(r.Images)) {
+			images = append(images, inert(service+"="+r.Images[service]))
+		}
+		rows = append(rows, []cell{
+			plain(fmt.Sprint(r.Version)), status, plain(ago(a.env.Now().Sub(r.CreatedAt))), plain(strings.Join(images, " ")), plain(why(r.Reason, r.Message)),
+		})
+	}
+	a.printf("%s", table(rows))
+}
+
+func (a *app) callbacksOf(c wire.BackendCallbacks) string {
+	text := "none"
+	if c.Target != "" {
+		text = "to " + inert(c.Target)
+	}
+	if c.GivenUp > 0 {
+		text += fmt.Sprintf("; %d given up", c.GivenUp)
+	}
+	if c.Pending == 0 {
+		return text + "; none waits"
+	}
+	text += fmt.Sprintf("; %d waiting", c.Pending)
+	if c.Attempts > 0 {
+		times := "once"
+		if c.Attempts > 1 {
+			times = fmt.Sprintf("%d times", c.Attempts)
+		}
+		text += fmt.Sprintf(", the next was tried %s in %s", times, ago(a.env.Now().Sub(c.CreatedAt)))
+	}
+	if c.LastError != "" {
+		text += ": " + inert(c.LastError)
+	}
+	return text
+}
+
+func (a *app) operationOf(op *wire.BackendOperation) string {
+	text := fmt.Sprintf("%s to release %d, until %s", inert(op.Kind), op.Version, op.Deadline.UTC().Format(time.TimeOnly)+" UTC")
+	if len(op.Done) > 0 {
+		text += "; begun: " + inert(strings.Join(op.Done, ", "))
+	}
+	if op.Reason != "" || op.Message != "" {
+		text += "; it failed and goes back: " + why(op.Reason, op.Message)
+	}
+	return text
+}
+
+// since is a time with how long it is past.
+func (a *app) since(t time.Time) string {
+	return fmt.Sprintf("%s ago, %s", ago(a.env.Now().Sub(t)), t.UTC().Format(time.RFC3339))
+}
+
+// why is a reason with its words.
+func why(reason, message string) string {
+	switch {
+	case message == "":
+		return inert(reason)
+	case reason == "":
+		return inert(message)
+	}
+	return inert(reason + ": " + message)
+}
+
+// paint is a cell that stands alone.
+func paint(c cell) string {
+	if c.paint == nil {
+		return c.text
+	}
+	return c.paint(c.text)
+}
+
+func (a *app) backendReleasesCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "releases LEASE",
+		Short: "List the releases of a lease",
+		Long: `Lists the manifests that were deployed of a lease, or were to be, newest first, with
+the image of each service and why one failed. What is in a manifest is not shown: it
+may have its tenant's secrets.`,
+		Example: `  berth backend releases 018f3c1e
+  berth backend releases 018f3c1e -o json`,
+		Args:              takes(1, 1),
+		ValidArgsFunction: a.completeLeases,
+		RunE: a.onLease(func(ctx context.Context, b *client.Backend, lease string) error {
+			l, err := b.Lease(ctx, lease)
+			if err != nil {
+				return err
+			}
+			if a.json() {
+				return a.printJSON(wire.BackendReleaseList{LeaseUUID: l.LeaseUUID, Releases: l.Releases})
+			}
+			a.printBackendReleases(l.Releases)
+			return nil
+		}),
+	}
+}
