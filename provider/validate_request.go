@@ -102,6 +102,7 @@ func ApplyDeploy(kind WorkloadKind, services []ServiceSpec, deploys []ServiceDep
 	validateServices(&p, out)
 	validateWriters(&p, kind, out)
 	validateKept(&p, kind, out)
+	validateMoves(&p, services, out)
 	if err := p.err(); err != nil {
 		return nil, err
 	}

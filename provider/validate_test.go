@@ -376,6 +376,8 @@ func TestIDsOfVolumesFollowADeploy(t *testing.T) {
 	}
 	_, err = provider.ApplyDeploy(r.Kind, r.Services, []provider.ServiceDeploySpec{{Name: "web", Image: "x", Volumes: volumes("c")}})
 	wantPaths(t, err, "services[0].volumes[1].ids")
+	_, err = provider.ApplyDeploy(r.Kind, r.Services, []provider.ServiceDeploySpec{{Name: "web", Image: "x", Volumes: volumes("shop-0", "shop-2")}})
+	wantPaths(t, err, "services[0].volumes[1].ids[1]")
 	_, err = provider.ApplyDeploy(r.Kind, r.Services, []provider.ServiceDeploySpec{{Name: "web", Image: "x", Resources: &provider.ResourceSpec{Replicas: 4}}, {Name: "proxy", Image: "x", Resources: &provider.ResourceSpec{Replicas: 4}}})
 	wantPaths(t, err, "services[0].volumes[1].ids")
 }
