@@ -183,7 +183,7 @@ func (b *bench) inspect(instance id.ID) []providertest.Container {
 		replica, _ := strconv.Atoi(c.Labels[engineapi.LabelReplica])
 		out = append(out, providertest.Container{
 			Service: c.Labels[engineapi.LabelMember], Replica: replica, Labels: c.Labels,
-			CPUMillis: int(c.Resources.NanoCPUs / 1e6), MemoryMB: int(c.Resources.MemoryBytes >> 20),
+			CPUMillis: int(c.Resources.NanoCPUs / 1e6), MemoryMB: int(c.Resources.MemoryBytes >> 20), PidsLimit: c.Resources.PidsLimit,
 		})
 	}
 	return out
