@@ -33,7 +33,9 @@ type lab struct {
 	owner  string
 	client *engine.Client
 	repo   string
-	pools  atomic.Int64
+	// program is what the images run.
+	program []byte
+	pools   atomic.Int64
 }
 
 func newLab(t *testing.T) *lab {
@@ -45,7 +47,7 @@ func newLab(t *testing.T) *lab {
 	}
 	t.Cleanup(func() { _ = l.client.Close() })
 	l.repo = "berth-test/" + l.owner
-	buildImages(t, socket, l.repo, "1", "2")
+	l.program = buildImages(t, socket, l.repo, "1", "2")
 	return l
 }
 
