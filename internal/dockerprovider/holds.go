@@ -118,17 +118,18 @@ func (d *Driver) free(ctx context.Context, workload id.ID, c *docker.ContainerSt
 			if !d.writesKept(m) || !slices.Contains(volumes, m.Volume) || own && shared[m.Volume] {
 				continue
 			}
-			return d.held(workload, "volume "+cmp.Or(ids[m.Volume], m.Volume)+" is in use by another instance", w)
+			return d.held(workload, cmp.Or(ids[m.Volume], m.Volume), w)
 		}
 	}
 	return nil
 }
 
 // held is what a start ends with that has to wait, or has waited for too long.
-func (d *Driver) held(workload id.ID, why string, w *records.Workload) error {
+func (d *Driver) held(workload id.ID, volume string, w *records.Workload) error {
 	if w == nil {
-		return fmt.Errorf("%w: %s", provider.ErrBusy, why)
+		return &provider.VolumeBusyError{ID: volume}
 	}
+	why := "volume " + volume + " is in use by another instance"
 	patience := provider.DefaultReadinessTimeout
 	if w.Bounds != nil && w.Bounds.ReadyTimeout > 0 {
 		patience = w.Bounds.ReadyTimeout

@@ -83,7 +83,7 @@ func (d *Driver) RemoveKeptVolume(ctx context.Context, tenantID, volumeID string
 	}
 	err = d.rt.RemoveVolume(ctx, list[i].Name)
 	if docker.IsConflict(err) {
-		return fmt.Errorf("%s: %w: a container has it", what, provider.ErrBusy)
+		return &provider.VolumeBusyError{ID: volumeID}
 	}
 	return failed(what, err)
 }

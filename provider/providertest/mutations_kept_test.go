@@ -130,6 +130,16 @@ var keptMutations = []mutation{
 			return info, err
 		}
 	}},
+	{name: "a name has at most 40 characters", fails: []string{"Names/Long"}, break_: func(m *mutant) {
+		m.provision = func(ctx context.Context, req provider.ProvisionRequest) (*provider.ProvisionResult, error) {
+			for _, s := range req.Services {
+				if len(s.Name) > provider.MaxNameLength {
+					return nil, fmt.Errorf("%w: service %s", provider.ErrInvalid, s.Name)
+				}
+			}
+			return m.Provider.Provision(ctx, req)
+		}
+	}},
 	{name: "processes have no bound", fails: []string{"Provision/PidsLimit"}, break_: onSpec(func(s *provider.ServiceSpec) {
 		s.Security = nil
 	})},
