@@ -231,6 +231,22 @@ func TestNilKeepsAndEmptyReplaces(t *testing.T) {
 	}
 }
 
+// TestFieldsThatCameLaterChangeNoOldForm: requests and releases are recognised by
+// their forms.
+func TestFieldsThatCameLaterChangeNoOldForm(t *testing.T) {
+	for want, v := range map[string]any{
+		`{"name":"data","mount_path":"/data","size_mb":0,"type":""}`: provider.VolumeSpec{Name: "data", MountPath: "/data", IDs: []string{}},
+		`{"read_only_root_fs":true}`:                                 provider.SecuritySpec{ReadOnlyRootFS: true},
+	} {
+		if got, err := json.Marshal(v); err != nil || string(got) != want {
+			t.Errorf("the form is %s, %v, want %s", got, err, want)
+		}
+	}
+	if (provider.SecuritySpec{PidsLimit: 1}).IsZero() {
+		t.Error("a bound alone counts as nothing")
+	}
+}
+
 func TestAZeroSizeIsNotRecorded(t *testing.T) {
 	s := provider.SnapshotOf(provider.ServiceSpec{Name: "web", Image: "a"})
 	if s.Resources != nil || s.DeploySpec().Resources != nil {

@@ -3,6 +3,7 @@ package dockerprovider
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -48,6 +49,12 @@ func TestAVolumeOfATenantStaysAndIsMountedAgain(t *testing.T) {
 		want := r.d.keptVolume(tenant, map[string]string{"0": "a", "1": "b"}[c.Labels[docker.LabelReplica]]).Name
 		if len(c.Mounts) != 1 || c.Mounts[0].Volume != want || c.Mounts[0].Path != "/data" {
 			t.Errorf("%s mounts %+v, want %s", c.Name, c.Mounts, want)
+		}
+		made, _ := r.engine.Spec(c.Name)
+		volume := map[string]string{"0": "a", "1": "b"}[c.Labels[docker.LabelReplica]]
+		marks := map[string]string{docker.LabelInstance: DefaultOwner, docker.LabelTenant: tenant, docker.LabelKept: volume}
+		if !maps.Equal(made.VolumeLabels[want], marks) { // none is the workload's
+			t.Errorf("the volume's marks are %v, want %v", made.VolumeLabels[want], marks)
 		}
 		r.ok(r.engine.CopyInto(t.Context(), c.ID, "/data", []docker.File{{Path: "who", Data: []byte(c.Labels[docker.LabelReplica])}}))
 	}
