@@ -315,7 +315,9 @@ func (e *env) keptOnce(arm func() func() bool, meet func(req provider.ProvisionR
 	hit := func() bool { known = struck() || known; return known }
 	meet(req, hit)
 	again := func() error { _, err := e.Provider.Provision(e.ctx, req); return err }
-	e.must(again(), "Provision, repeated")
+	if err := again(); err != nil { // the fault may strike now
+		e.must(again(), "Provision, repeated after "+err.Error())
+	}
 	e.converge(req.InstanceID, again)
 	struckOnce := hit() // and strikes no more
 	e.wantVolumes(e.Tenant, "after a call that failed", "conf-a", "conf-b")
