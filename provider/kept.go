@@ -1,8 +1,12 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"path"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,7 +20,7 @@ type VolumeKeeper interface {
 	KeptVolumes(ctx context.Context, tenantID string) ([]KeptVolume, error)
 
 	// RemoveKeptVolume removes a volume with its data, and returns once it is
-	// gone. It succeeds when there is none. While a container has it, it is ErrBusy; a
+	// gone. It succeeds when there is none. While a container has it, it is ErrBusy, as a VolumeBusyError; a
 	// volume of another tenant is ErrNotFound, and stays.
 	RemoveKeptVolume(ctx context.Context, tenantID, volumeID string) error
 
@@ -30,6 +34,22 @@ type KeptVolume struct {
 	ID        string    `json:"id"`
 	TenantID  string    `json:"tenant_id"`
 	CreatedAt time.Time `json:"created_at,omitzero"`
+}
+
+// VolumeBusyError is the ErrBusy of a volume: a container has it.
+type VolumeBusyError struct{ ID string }
+
+// Error implements error.
+func (e *VolumeBusyError) Error() string {
+	return "provider: volume " + e.ID + " is in use by a container"
+}
+
+// Is makes it an ErrBusy.
+func (e *VolumeBusyError) Is(target error) bool { return target == ErrBusy }
+
+// Compare orders volumes by id, and those of several tenants with one id by tenant.
+func (v KeptVolume) Compare(other KeptVolume) int {
+	return cmp.Or(strings.Compare(v.ID, other.ID), strings.Compare(v.TenantID, other.TenantID))
 }
 
 // ImageInspector is what a provider implements that can say what an image declares.
@@ -49,6 +69,23 @@ type ImageInfo struct {
 	Volumes []string `json:"volumes,omitempty"`
 	// User is whom it runs as, as it is written in the image; "" is root.
 	User string `json:"user,omitempty"`
+}
+
+// ImageVolumes makes what an image declares what ImageInfo.Volumes is: each path
+// made absolute and clean, sorted, each once, and without those that no mount can
+// be at.
+func ImageVolumes(declared []string) []string {
+	var out []string
+	for _, name := range declared {
+		if name == "" {
+			continue
+		}
+		if name = path.Clean("/" + name); cleanAbsolute(name) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 var (

@@ -8,8 +8,8 @@ import (
 )
 
 // Validate holds the request against every rule that does not depend on the
-// provider: those of ValidateServices, and that no two containers may write one volume unless it is
-// Shared. All that is wrong is in one *ValidationError.
+// provider: those of ValidateServices, that no two containers may write one volume unless it is
+// Shared, and that volumes with ids are those of a tenant's stateful set, enough for its replicas. All that is wrong is in one *ValidationError.
 func (r ProvisionRequest) Validate() error {
 	var p problems
 	if r.InstanceID.IsNil() {
@@ -22,8 +22,9 @@ func (r ProvisionRequest) Validate() error {
 		p.add("kind", "%q is neither %s nor %s", r.Kind, KindDeployment, KindStatefulSet)
 	}
 	if r.Name != "" || r.Network != "" {
-		validateLabelName(&p, "name", r.Name)
+		validateLabel(&p, "name", r.Name, MaxServiceNameLength)
 	}
+	r.validateStatefulName(&p)
 	if r.Network != "" {
 		validateLabelName(&p, "network", r.Network)
 	}
@@ -31,7 +32,28 @@ func (r ProvisionRequest) Validate() error {
 	r.Rollout.validate(&p, "rollout")
 	validateServices(&p, r.Services)
 	validateWriters(&p, r.Kind, r.Services)
+	validateKept(&p, r.Kind, r.Services)
+	if r.TenantID == "" && hasVolumeIDs(r.Services) {
+		p.add("tenant_id", "is missing, and volumes with ids are a tenant's")
+	}
 	return p.err()
+}
+
+// validateStatefulName leaves room for the number of a replica behind the name that it
+// is resolved by.
+func (r ProvisionRequest) validateStatefulName(p *problems) {
+	if r.Kind != KindStatefulSet {
+		return
+	}
+	where, name := "name", r.Name
+	for i, s := range r.Services {
+		if r.Name == "" && s.EffectiveRole() == RoleMain {
+			where, name = at("services", i)+".name", s.Name
+		}
+	}
+	if len(name) > MaxStatefulNameLength && len(name) <= MaxServiceNameLength {
+		p.add(where, "%q has more than %d characters, behind which the number of a replica has to fit", clip(name), MaxStatefulNameLength)
+	}
 }
 
 // Validate holds the request against the rules for the services that it lists.
@@ -75,7 +97,7 @@ func (r DeployRequest) Validate() error {
 }
 
 // ApplyDeploy is the services of a workload with a deploy in force: validated as a
-// whole, and sharing nothing with the arguments. A service that the workload does not
+// whole, but for what a tenant has to be there for, and sharing nothing with the arguments. A service that the workload does not
 // have is ErrInvalid, as everything else that is wrong.
 func ApplyDeploy(kind WorkloadKind, services []ServiceSpec, deploys []ServiceDeploySpec) ([]ServiceSpec, error) {
 	out := CloneServices(services)
@@ -97,6 +119,8 @@ func ApplyDeploy(kind WorkloadKind, services []ServiceSpec, deploys []ServiceDep
 	}
 	validateServices(&p, out)
 	validateWriters(&p, kind, out)
+	validateKept(&p, kind, out)
+	validateMoves(&p, services, out)
 	if err := p.err(); err != nil {
 		return nil, err
 	}
