@@ -5,6 +5,7 @@ import (
 
 	"github.com/berth-cloud/berth/backend/hosting/pool"
 	"github.com/berth-cloud/berth/id"
+	"github.com/berth-cloud/berth/provider"
 )
 
 // MaxReleases is for tests.
@@ -48,4 +49,11 @@ func (h *Hosting) Held() map[string][]pool.Instance {
 		}
 	}
 	return out
+}
+
+// SeesRestart is what a restart that began at one look makes of another: whether the
+// provider is to be told, and whether all containers are new.
+func SeesRestart(from, now *provider.InstanceStatus, done bool) (wants, over bool) {
+	op := &operation{From: map[string]origin{"app": {Stood: standing(from)}}, Done: map[string]bool{"app": done}}
+	return op.wantsRestart("app", now), op.restarted("app", now)
 }

@@ -143,16 +143,19 @@ func planReplace(r *row, w *world) plan {
 	if r.Op.Failed != nil {
 		return planBack(r, w)
 	}
+	if r.Op.Kind == opRestart && r.Op.From == nil && len(r.Workloads) > 0 {
+		return planOrigins(r, w)
+	}
 	var effects []effect
 	ready := true
 	for _, name := range slices.Sorted(maps.Keys(r.Workloads)) {
 		one := r.Workloads[name]
 		st := w.status[one.Instance]
-		if !r.Op.Done[name] {
-			effects = append(effects, r.Op.forward(name, one, st))
+		if verb := r.Op.forward(name, one, st); verb != "" {
+			effects = append(effects, effect{verb: verb, service: name, instance: one.Instance, release: one.Release})
 			continue
 		}
-		ready = ready && st != nil && st.Ready && st.TargetReleaseID == one.Release
+		ready = ready && st != nil && st.Ready && st.TargetReleaseID == one.Release && (r.Op.Kind != opRestart || r.Op.restarted(name, st))
 	}
 	if ready && len(effects) == 0 {
 		return plan{next: succeeded(r)}
@@ -169,16 +172,21 @@ func planReplace(r *row, w *world) plan {
 	return plan{wait: sooner(w.timing.Recheck, w.again)}
 }
 
-// forward is what brings a service to where the operation wants it.
-func (o *operation) forward(service string, one workload, st *provider.InstanceStatus) effect {
-	e := effect{verb: doRestart, service: service, instance: one.Instance, release: one.Release}
+// forward is what the provider is to be told next to bring a service to where the
+// operation wants it; "" is nothing more.
+func (o *operation) forward(service string, one workload, st *provider.InstanceStatus) verb {
 	switch {
+	case o.Kind == opUpdate && !o.Done[service]:
+		return doDeploy
 	case o.Kind == opUpdate:
-		e.verb = doDeploy
-	case st != nil && !st.TargetReleaseID.IsNil() && st.TargetReleaseID != one.Release:
-		e.verb = doReturn // an update failed, and could not be taken back
+	case o.From[service].Return:
+		if !o.Done[service] && astray(st, one) {
+			return doReturn
+		}
+	case o.wantsRestart(service, st):
+		return doRestart
 	}
-	return e
+	return ""
 }
 
 // planBack takes every service back to what it was before the operation.

@@ -81,6 +81,8 @@ type operation struct {
 	Deadline time.Time `json:"deadline"`
 	// Done are the services whose workload the provider was told to change.
 	Done map[string]bool `json:"done,omitempty"`
+	// From is what a restart found, by service; nil before it looked.
+	From map[string]origin `json:"from,omitempty"`
 	// Failed says why it failed. What was changed then goes back.
 	Failed *failure `json:"failed,omitempty"`
 	// Back are the services whose workload the provider was told to take back.
@@ -119,7 +121,7 @@ func (r *row) clone() *row {
 	out.Old = slices.Clone(r.Old)
 	if r.Op != nil {
 		op := *r.Op
-		op.Done, op.Back = maps.Clone(op.Done), maps.Clone(op.Back)
+		op.Done, op.Back, op.From = maps.Clone(op.Done), maps.Clone(op.Back), maps.Clone(op.From)
 		if op.Failed != nil {
 			f := *op.Failed
 			op.Failed = &f
