@@ -10,7 +10,7 @@ func (s ServiceSpec) Clone() ServiceSpec {
 	s.DependsOn = slices.Clone(s.DependsOn)
 	s.Env = maps.Clone(s.Env)
 	s.Ports = clonePorts(s.Ports)
-	s.Volumes = slices.Clone(s.Volumes)
+	s.Volumes = cloneVolumes(s.Volumes)
 	s.HealthCheck = s.HealthCheck.clone()
 	s.Secrets = slices.Clone(s.Secrets)
 	s.ConfigFiles = slices.Clone(s.ConfigFiles)
@@ -41,7 +41,7 @@ func (d ServiceDeploySpec) clone() ServiceDeploySpec {
 	d.Args = slices.Clone(d.Args)
 	d.Ports = clonePorts(d.Ports)
 	d.Resources = clonePointer(d.Resources)
-	d.Volumes = slices.Clone(d.Volumes)
+	d.Volumes = cloneVolumes(d.Volumes)
 	d.Secrets = slices.Clone(d.Secrets)
 	d.ConfigFiles = slices.Clone(d.ConfigFiles)
 	d.Annotations = maps.Clone(d.Annotations)
@@ -80,6 +80,14 @@ func clonePorts(ports []PortSpec) []PortSpec {
 	for i := range out {
 		out[i].Domains = nilWhenEmpty(slices.Clone(out[i].Domains))
 		out[i].TLS = clonePointer(out[i].TLS)
+	}
+	return out
+}
+
+func cloneVolumes(volumes []VolumeSpec) []VolumeSpec {
+	out := slices.Clone(volumes)
+	for i := range out {
+		out[i].IDs = nilWhenEmpty(slices.Clone(out[i].IDs))
 	}
 	return out
 }

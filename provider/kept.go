@@ -1,8 +1,12 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"path"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -32,6 +36,11 @@ type KeptVolume struct {
 	CreatedAt time.Time `json:"created_at,omitzero"`
 }
 
+// Compare orders volumes by id, and those of several tenants with one id by tenant.
+func (v KeptVolume) Compare(other KeptVolume) int {
+	return cmp.Or(strings.Compare(v.ID, other.ID), strings.Compare(v.TenantID, other.TenantID))
+}
+
 // ImageInspector is what a provider implements that can say what an image declares.
 type ImageInspector interface {
 	// InspectImage says what the image of a reference declares, and has it fetched
@@ -49,6 +58,23 @@ type ImageInfo struct {
 	Volumes []string `json:"volumes,omitempty"`
 	// User is whom it runs as, as it is written in the image; "" is root.
 	User string `json:"user,omitempty"`
+}
+
+// ImageVolumes makes what an image declares what ImageInfo.Volumes is: each path
+// made absolute and clean, sorted, each once, and without those that no mount can
+// be at.
+func ImageVolumes(declared []string) []string {
+	var out []string
+	for _, name := range declared {
+		if name == "" {
+			continue
+		}
+		if name = path.Clean("/" + name); cleanAbsolute(name) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 var (

@@ -5,6 +5,9 @@ const (
 	// MaxNameLength is the length of a service's or volume's name.
 	MaxNameLength = 40
 
+	// MaxVolumeIDLength is the length of an id in VolumeSpec.IDs.
+	MaxVolumeIDLength = 63
+
 	// MaxServices is the number of services of a workload.
 	MaxServices = 32
 

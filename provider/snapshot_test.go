@@ -53,12 +53,12 @@ var (
 		}
 	})
 	security = rapid.Custom(func(t *rapid.T) provider.SecuritySpec {
-		return provider.SecuritySpec{CapAdd: drawSlice(t, "add", word), CapDrop: drawSlice(t, "drop", word), NoNewPrivileges: drawPointer(t, "nnp", rapid.Bool())}
+		return provider.SecuritySpec{CapAdd: drawSlice(t, "add", word), CapDrop: drawSlice(t, "drop", word), PidsLimit: int64(count.Draw(t, "pids")), NoNewPrivileges: drawPointer(t, "nnp", rapid.Bool())}
 	})
 	resources = rapid.Custom(func(t *rapid.T) provider.ResourceSpec {
 		return provider.ResourceSpec{CPUMillis: count.Draw(t, "cpu"), MemoryMB: 1 + count.Draw(t, "memory"), Replicas: 1 + count.Draw(t, "replicas")}
 	})
-	volume    = rapid.Custom(func(t *rapid.T) provider.VolumeSpec { return provider.VolumeSpec{Name: word.Draw(t, "name")} })
+	volume    = rapid.Custom(func(t *rapid.T) provider.VolumeSpec { return provider.VolumeSpec{Name: word.Draw(t, "name"), IDs: drawSlice(t, "ids", word)} })
 	tmpfs     = rapid.Custom(func(t *rapid.T) provider.TmpfsSpec { return provider.TmpfsSpec{MountPath: word.Draw(t, "path")} })
 	secretRef = rapid.Custom(func(t *rapid.T) provider.SecretRef {
 		return provider.SecretRef{Key: word.Draw(t, "key"), Version: secrets.Version(count.Draw(t, "version"))}

@@ -174,6 +174,9 @@ const (
 	ReasonSecretMissing Reason = "SecretMissing"
 	// ReasonNoCapacity means that there is no room for it.
 	ReasonNoCapacity Reason = "NoCapacity"
+	// ReasonVolumeInUse means that a running container of another instance may write
+	// a volume of VolumeSpec.IDs that it is to have.
+	ReasonVolumeInUse Reason = "VolumeInUse"
 	// ReasonRollingOut means that another release is on its way.
 	ReasonRollingOut Reason = "RollingOut"
 	// ReasonRolloutFailed means that a release failed and the one before it

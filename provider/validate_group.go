@@ -2,6 +2,7 @@ package provider
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -21,7 +22,9 @@ import (
 //   - Volumes, tmpfs, secret files and config files have absolute, clean paths
 //     below "/", each its own. No file lies directly in "/", or in a directory that
 //     is a mount itself.
-//   - A volume that several members mount has one size and one type.
+//   - A volume that several members mount has one size, one type and the same ids.
+//   - Ids of volumes are DNS labels of at most MaxVolumeIDLength characters, and each
+//     stands for one volume of one replica.
 //   - Variables have names of letters, digits and _.-, and no secret has the
 //     name of another variable.
 //   - No list or map has more than MaxEntries entries, and no number and no
@@ -162,8 +165,8 @@ func validateSharedVolumes(p *problems, services []ServiceSpec) {
 				volumes[v.Name] = known{v, where}
 				continue
 			}
-			if first.SizeMB != v.SizeMB || first.Type != v.Type || first.Shared != v.Shared {
-				p.add(where, "volume %q has another size, type or sharing at %s; it is one volume", clip(v.Name), first.path)
+			if first.SizeMB != v.SizeMB || first.Type != v.Type || first.Shared != v.Shared || !slices.Equal(first.IDs, v.IDs) {
+				p.add(where, "volume %q has another size, type, sharing or other ids at %s; it is one volume", clip(v.Name), first.path)
 			}
 		}
 	}
@@ -173,12 +176,7 @@ func validateSharedVolumes(p *problems, services []ServiceSpec) {
 // not shared: two members of a group, or two replicas of a deployment, which all mount the
 // same volume. An init has ended when the others run.
 func validateWriters(p *problems, kind WorkloadKind, services []ServiceSpec) {
-	replicas := 1
-	for _, s := range services {
-		if s.EffectiveRole() == RoleMain {
-			replicas = max(replicas, s.Resources.Replicas)
-		}
-	}
+	replicas := replicasOf(services)
 	writers := map[string][]string{}
 	for i, s := range services {
 		seen := map[string]bool{}

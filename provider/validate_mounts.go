@@ -110,6 +110,7 @@ func validateMounts(p *problems, where string, s ServiceSpec) {
 		if len(v.Type) > maxLabelKey || !printable(v.Type) {
 			p.add(at+".type", "is no name of a class")
 		}
+		validateVolumeIDs(p, at+".ids", v.IDs)
 	}
 	for i, tmp := range s.Tmpfs {
 		at := at(where+".tmpfs", i)

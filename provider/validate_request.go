@@ -8,8 +8,8 @@ import (
 )
 
 // Validate holds the request against every rule that does not depend on the
-// provider: those of ValidateServices, and that no two containers may write one volume unless it is
-// Shared. All that is wrong is in one *ValidationError.
+// provider: those of ValidateServices, that no two containers may write one volume unless it is
+// Shared, and that volumes with ids are those of a tenant's stateful set, enough for its replicas. All that is wrong is in one *ValidationError.
 func (r ProvisionRequest) Validate() error {
 	var p problems
 	if r.InstanceID.IsNil() {
@@ -31,6 +31,10 @@ func (r ProvisionRequest) Validate() error {
 	r.Rollout.validate(&p, "rollout")
 	validateServices(&p, r.Services)
 	validateWriters(&p, r.Kind, r.Services)
+	validateKept(&p, r.Kind, r.Services)
+	if r.TenantID == "" && hasVolumeIDs(r.Services) {
+		p.add("tenant_id", "is missing, and volumes with ids are a tenant's")
+	}
 	return p.err()
 }
 
@@ -75,7 +79,7 @@ func (r DeployRequest) Validate() error {
 }
 
 // ApplyDeploy is the services of a workload with a deploy in force: validated as a
-// whole, and sharing nothing with the arguments. A service that the workload does not
+// whole, but for what a tenant has to be there for, and sharing nothing with the arguments. A service that the workload does not
 // have is ErrInvalid, as everything else that is wrong.
 func ApplyDeploy(kind WorkloadKind, services []ServiceSpec, deploys []ServiceDeploySpec) ([]ServiceSpec, error) {
 	out := CloneServices(services)
@@ -97,6 +101,7 @@ func ApplyDeploy(kind WorkloadKind, services []ServiceSpec, deploys []ServiceDep
 	}
 	validateServices(&p, out)
 	validateWriters(&p, kind, out)
+	validateKept(&p, kind, out)
 	if err := p.err(); err != nil {
 		return nil, err
 	}

@@ -110,6 +110,9 @@ func validateProcess(p *problems, where string, s ServiceSpec) {
 	}
 	notNegative(p, where+".stop_grace", s.StopGrace)
 	if s.Security != nil {
+		if s.Security.PidsLimit < 0 {
+			p.add(where+".security.pids_limit", "%d is negative", s.Security.PidsLimit)
+		}
 		for i, c := range s.Security.CapAdd {
 			validateCap(p, at(where+".security.cap_add", i), c)
 		}

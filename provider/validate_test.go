@@ -52,14 +52,14 @@ func good() provider.ProvisionRequest {
 				Resources:   provider.ResourceSpec{CPUMillis: 500, MemoryMB: 256, Replicas: 2},
 				Env:         map[string]string{"PORT": "8080", "_a.b-c": "x y"},
 				Ports:       []provider.PortSpec{{Container: 8080, Host: 80, Protocol: "http", Public: true, Domains: []string{"shop.example", "*.shop.example"}, TLS: &provider.TLSSpec{Secret: "shop/tls"}}, {Container: 53, Protocol: "udp"}},
-				Volumes:     []provider.VolumeSpec{{Name: "data", MountPath: "/var/lib/web", SizeMB: 100}},
+				Volumes:     []provider.VolumeSpec{{Name: "data", MountPath: "/var/lib/web", SizeMB: 100}, {Name: "kept", MountPath: "/kept", IDs: []string{"shop-0", "shop-1", "shop-2"}}},
 				HealthCheck: &provider.HealthCheckSpec{Path: "/healthz", ExpectedStatus: 204}, Liveness: &provider.HealthCheckSpec{Exec: []string{"check"}},
 				Secrets: []provider.SecretRef{
 					{Key: "db/password", EnvKey: "DB_PASSWORD"}, {Key: "token", Type: secrets.SecretFile}, {Key: "pull", Type: secrets.SecretRegistry}, {Key: "cert", Type: secrets.SecretTLS, Path: "/etc/tls"},
 				},
 				ConfigFiles: []provider.ConfigFile{{Name: "app", Path: "/etc/app/app.yaml", Format: "yaml", Content: "a: 1"}, {Name: "nested", Path: "/var/lib/web/conf/x", Key: "x", Version: 3}},
 				Annotations: map[string]string{"example.com/owner": "web team"},
-				Security:    &provider.SecuritySpec{ReadOnlyRootFS: true, CapAdd: []string{"NET_RAW"}, CapDrop: []string{"ALL"}},
+				Security:    &provider.SecuritySpec{PidsLimit: 100, ReadOnlyRootFS: true, CapAdd: []string{"NET_RAW"}, CapDrop: []string{"ALL"}},
 				User:        "1000:1000", WorkingDir: "/", Tmpfs: []provider.TmpfsSpec{{MountPath: "/tmp", SizeMB: 16}}, Init: true, StopGrace: time.Minute, StopSignal: "SIGQUIT",
 			},
 			{Name: "migrate", Image: "web", Role: provider.RoleInit, Volumes: []provider.VolumeSpec{{Name: "data", MountPath: "/data", SizeMB: 100}}},
@@ -89,7 +89,7 @@ func TestEveryRuleOfServices(t *testing.T) {
 		"too many services":           {func(r *req) { r.Services = make([]svc, provider.MaxServices+1) }, "services"},
 		"no instance":                 {func(r *req) { r.InstanceID = id.Nil }, "instance_id"},
 		"a tenant with a slash":       {func(r *req) { r.TenantID = "a/b" }, "tenant_id"},
-		"an unknown kind":             {func(r *req) { r.Kind = "job" }, "kind .volumes[0] services[1].volumes[0]"},
+		"an unknown kind":             {func(r *req) { r.Kind = "job" }, "kind .volumes[0] .volumes[1] .volumes[1].ids services[1].volumes[0]"},
 		"a shared network, no name":   {func(r *req) { r.Name = "" }, "name"},
 		"a name with spaces":          {func(r *req) { r.Name = "my shop" }, "name"},
 		"a network in capitals":       {func(r *req) { r.Network = "Net" }, "network"},
@@ -106,10 +106,10 @@ func TestEveryRuleOfServices(t *testing.T) {
 		"an unknown role":             {func(r *req) { r.Services[3].Role = "job" }, "services[3].role"},
 		"one name twice":              {func(r *req) { r.Services[3].Name = "migrate" }, "services[3].name"},
 		"another number on a sidecar": {func(r *req) { r.Services[2].Resources.Replicas = 3 }, "services[2].resources.replicas"},
-		"too many replicas":           {func(r *req) { r.Services[0].Resources.Replicas, r.Services[2].Resources.Replicas = 1001, 0 }, ".resources.replicas"},
+		"too many replicas":           {func(r *req) { r.Services[0].Resources.Replicas, r.Services[2].Resources.Replicas = 1001, 0 }, ".resources.replicas .volumes[1].ids"},
 		"ports on an init":            {func(r *req) { r.Services[1].Ports = []provider.PortSpec{{Container: 1}} }, "services[1]"},
 		"a check on an init":          {func(r *req) { r.Services[1].HealthCheck = &provider.HealthCheckSpec{Exec: []string{"x"}} }, "services[1]"},
-		"a deployment's volume":       {func(r *req) { r.Kind = "" }, ".volumes[0] services[1].volumes[0]"},
+		"a deployment's volume":       {func(r *req) { r.Kind = "" }, ".volumes[0] .volumes[1] .volumes[1].ids services[1].volumes[0]"},
 		"two writers in a group":      {func(r *req) { r.Services[3].Volumes[0].ReadOnly = false }, "services[3].volumes[0]"},
 		"one volume, two sizes":       {func(r *req) { r.Services[3].Volumes[0].SizeMB = 7 }, "services[3].volumes[0]"},
 		"two members on one port":     {func(r *req) { r.Services[2].Ports[0].Container = 8080 }, "services[2].ports[0].container"},
@@ -175,7 +175,7 @@ func TestEveryRuleOfServices(t *testing.T) {
 		"a volume in capitals": {main(func(s *svc) { s.Volumes[0].Name = "Data" }), ".volumes[0].name"},
 		"a volume twice": {main(func(s *svc) {
 			s.Volumes = append(s.Volumes, provider.VolumeSpec{Name: "data", MountPath: "/b", SizeMB: 100})
-		}), ".volumes[1].name"},
+		}), ".volumes[2].name"},
 		"a relative mount":          {main(func(s *svc) { s.Volumes[0].MountPath = "data" }), ".volumes[0].mount_path"},
 		"a mount on /":              {main(func(s *svc) { s.Volumes[0].MountPath = "/" }), ".volumes[0].mount_path"},
 		"a mount in /proc":          {main(func(s *svc) { s.Volumes[0].MountPath = "/proc/x" }), ".volumes[0].mount_path"},
@@ -190,7 +190,23 @@ func TestEveryRuleOfServices(t *testing.T) {
 					r.Services[i].Volumes[j].SizeMB = -1
 				}
 			}
-		}, ".volumes[0].size_mb services[1].volumes[0].size_mb services[3].volumes[0].size_mb"},
+		}, ".volumes[0].size_mb .volumes[1].size_mb services[1].volumes[0].size_mb services[3].volumes[0].size_mb"},
+
+		"ids without a tenant": {func(r *req) { r.TenantID = "" }, "tenant_id"},
+		"an id in capitals":    {main(func(s *svc) { s.Volumes[1].IDs[2] = "Shop" }), ".volumes[1].ids[2]"},
+		"an empty id":          {main(func(s *svc) { s.Volumes[1].IDs[0] = "" }), ".volumes[1].ids[0]"},
+		"a long id":            {main(func(s *svc) { s.Volumes[1].IDs[0] = strings.Repeat("x", 64) }), ".volumes[1].ids[0]"},
+		"a path for an id":     {main(func(s *svc) { s.Volumes[1].IDs[0] = "../x" }), ".volumes[1].ids[0]"},
+		"too few ids":          {main(func(s *svc) { s.Volumes[1].IDs = s.Volumes[1].IDs[:1] }), ".volumes[1].ids"},
+		"too many ids":         {main(func(s *svc) { s.Volumes[1].IDs = make([]string, provider.MaxReplicas+1) }), ".volumes[1].ids"},
+		"one id twice":         {main(func(s *svc) { s.Volumes[1].IDs[1] = "shop-0" }), ".volumes[1].ids[1]"},
+		"one id in two volumes": {main(func(s *svc) {
+			s.Volumes = append(s.Volumes, provider.VolumeSpec{Name: "other", MountPath: "/other", IDs: []string{"x", "shop-2"}})
+		}), ".volumes[2].ids[1]"},
+		"other ids of one volume": {func(r *req) {
+			r.Services[3].Volumes = append(r.Services[3].Volumes, provider.VolumeSpec{Name: "kept", MountPath: "/k", ReadOnly: true, IDs: []string{"a", "b"}})
+		}, "services[3].volumes[1]"},
+		"a negative bound of pids": {main(func(s *svc) { s.Security.PidsLimit = -1 }), ".security.pids_limit"},
 
 		"no secret's key":            {main(func(s *svc) { s.Secrets[0].Key = "../x" }), ".secrets[0].key"},
 		"no secret's type":           {main(func(s *svc) { s.Secrets[0].Type = "vault" }), ".secrets[0].type"},
@@ -347,6 +363,28 @@ func TestApplyDeploy(t *testing.T) {
 	wantPaths(t, err, "services[2].ports[0].container")
 	_, err = provider.ApplyDeploy(r.Kind, r.Services, []provider.ServiceDeploySpec{{Name: "logs", Image: "x", Volumes: []provider.VolumeSpec{{Name: "data", MountPath: "/d", SizeMB: 100}}}})
 	wantPaths(t, err, "services[3].volumes[0]")
+}
+
+func TestIDsOfVolumesFollowADeploy(t *testing.T) {
+	r := good()
+	volumes := func(ids ...string) []provider.VolumeSpec {
+		return []provider.VolumeSpec{r.Services[0].Volumes[0], {Name: "kept", MountPath: "/kept", IDs: ids}}
+	}
+	next, err := provider.ApplyDeploy(r.Kind, r.Services, []provider.ServiceDeploySpec{{Name: "web", Image: "x", Volumes: volumes("c", "d")}})
+	if err != nil || !slices.Equal(next[0].Volumes[1].IDs, []string{"c", "d"}) {
+		t.Errorf("the deployed volumes are %+v, %v", next, err)
+	}
+	_, err = provider.ApplyDeploy(r.Kind, r.Services, []provider.ServiceDeploySpec{{Name: "web", Image: "x", Volumes: volumes("c")}})
+	wantPaths(t, err, "services[0].volumes[1].ids")
+	_, err = provider.ApplyDeploy(r.Kind, r.Services, []provider.ServiceDeploySpec{{Name: "web", Image: "x", Resources: &provider.ResourceSpec{Replicas: 4}}, {Name: "proxy", Image: "x", Resources: &provider.ResourceSpec{Replicas: 4}}})
+	wantPaths(t, err, "services[0].volumes[1].ids")
+}
+
+func TestVolumesOfAnImageAreCleanAndOnce(t *testing.T) {
+	got := provider.ImageVolumes([]string{"/var/lib/x/", "", "data", "/a/../b", "/data", "/", "/a:b"})
+	if !slices.Equal(got, []string{"/b", "/data", "/var/lib/x"}) {
+		t.Errorf("the volumes are %q", got)
+	}
 }
 
 func TestScaleSizes(t *testing.T) {

@@ -1,7 +1,8 @@
 package provider
 
 // VolumeSpec mounts a volume that outlives the container. Volumes of one name
-// within a group are one volume; they go with Deprovision and with nothing else.
+// within a group are one volume; they go with Deprovision and with nothing else,
+// but for those that IDs names, which stay.
 type VolumeSpec struct {
 	// Name is a DNS label of at most MaxNameLength characters.
 	Name string `json:"name"`
@@ -26,8 +27,14 @@ type VolumeSpec struct {
 	// IDs name volumes that are the tenant's and not the instance's, the first one
 	// for the first replica and so on: see VolumeKeeper. One that is not there is
 	// made, and marked with its tenant and id. There are at least as many as
-	// replicas, each once in an instance, and only a stateful set has them. An id is a
-	// DNS label of at most 63 characters, unique within the tenant.
+	// replicas, each once in an instance, and only a stateful set of a tenant has
+	// them: anything else is ErrInvalid, a Scale beyond their number too. An id is a
+	// DNS label of at most MaxVolumeIDLength characters, unique within the tenant. A
+	// Deploy may name other ones, and a Rollback goes back to those of its release.
+	//
+	// While a running container of one instance may write such a volume, none of
+	// another instance that may write it starts, whatever Shared says: that one waits
+	// with ReasonVolumeInUse.
 	IDs []string `json:"ids,omitempty"`
 }
 

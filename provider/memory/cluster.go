@@ -23,6 +23,7 @@ type Cluster struct {
 	images     map[string]Image
 	containers []*container
 	volumes    map[string]*volume
+	kept       map[keptKey]*keptVolume
 	networks   map[string]*network
 	listeners  map[netip.AddrPort]*listener
 	published  map[netip.AddrPort]netip.AddrPort // of the host, to where it leads
@@ -39,7 +40,7 @@ func NewCluster(now func() time.Time) *Cluster {
 		now = time.Now
 	}
 	return &Cluster{
-		now: now, images: map[string]Image{}, volumes: map[string]*volume{}, networks: map[string]*network{},
+		now: now, images: map[string]Image{}, volumes: map[string]*volume{}, kept: map[keptKey]*keptVolume{}, networks: map[string]*network{},
 		listeners: map[netip.AddrPort]*listener{}, published: map[netip.AddrPort]netip.AddrPort{},
 		changed: make(chan struct{}), watchers: map[*watcher]bool{},
 	}

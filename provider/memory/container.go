@@ -84,6 +84,11 @@ func (c *Cluster) add(o *container) error {
 			return fmt.Errorf("%w: %s", errExists, o.name)
 		}
 	}
+	for _, m := range o.mounts {
+		if m.kept != nil && c.kept[m.kept.keptKey] != m.kept {
+			return fmt.Errorf("%w: volume %s was removed meanwhile", provider.ErrUnavailable, m.kept.id)
+		}
+	}
 	c.made++
 	o.cluster, o.id, o.address, o.madeAt = c, fmt.Sprintf("memory-%06d", c.made), c.addressLocked(), c.now()
 	c.containers = append(c.containers, o)
@@ -99,7 +104,7 @@ func (o *container) start() error {
 	if c.closed {
 		return errClosed
 	}
-	if o.state == running {
+	if o.state == running || o.waitsForLocked() != "" {
 		return nil
 	}
 	if o.state == exited && o.askedAt.IsZero() {
@@ -218,6 +223,9 @@ func (o *container) again() {
 		return
 	}
 	o.killLocked(exitKilled, false)
+	if o.waitsForLocked() != "" {
+		return // it had ended meanwhile
+	}
 	o.restarts++
 	o.startLocked()
 }
@@ -280,6 +288,7 @@ type seen struct {
 	restarts  int
 	askedAt   time.Time
 	failure   string
+	waitsFor  string // the id of a volume that another instance holds
 	health    health
 	size      provider.ResourceSpec
 	host      map[int]netip.AddrPort // published, by the port inside
@@ -299,6 +308,9 @@ func (o *container) look() seen {
 		if inside.Addr() == o.address {
 			s.host[int(inside.Port())] = at
 		}
+	}
+	if o.state != running {
+		s.waitsFor = o.waitsForLocked()
 	}
 	if o.process != nil && o.state == running {
 		s.burning, s.taken = o.process.burning, o.process.taken

@@ -135,7 +135,7 @@ func (p *Provider) next(rec *record, req provider.DeployRequest) (*release, map[
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := p.supports(services); err != nil {
+	if err := p.supports(rec.Request.TenantID, services); err != nil {
 		return nil, nil, err
 	}
 	if (req.Strategy == provider.StrategyBlueGreen || req.Strategy == provider.StrategyRolling) && exclusive(services) {
@@ -217,6 +217,7 @@ func (p *Provider) rollback(ctx context.Context, instance, release id.ID) error 
 	if rel.ID == rec.Serving {
 		rec.Target, rec.Turn, rec.Failure = rec.Serving, rec.ServingTurn, nil
 	} else {
+		rec.fit(rel.ID)
 		rec.begin(rel.ID, "")
 		rec.Since = p.cluster.now()
 		delete(rec.Sizes, rel.ID.String())

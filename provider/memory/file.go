@@ -30,6 +30,17 @@ func (s *fileset) read(name string) (file, error) {
 	return f, nil
 }
 
+// size is the bytes of all files.
+func (s *fileset) size() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var sum int64
+	for _, f := range s.files {
+		sum += int64(len(f.data))
+	}
+	return sum
+}
+
 // maxFiles bounds the files of a set, maxFile the bytes of one.
 const (
 	maxFiles = 10_000
@@ -73,6 +84,7 @@ type mount struct {
 	path     string
 	files    *fileset
 	readOnly bool
+	kept     *keptVolume // nil for what is the container's or the instance's
 }
 
 // find is the set that holds a path, and whether it may be written.

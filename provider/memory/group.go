@@ -188,6 +188,8 @@ func (m members) mainNeeds(service string) bool {
 // start does for one member what is to be done now.
 func (p *Provider) start(ctx context.Context, rec *record, g members, spec provider.ServiceSpec, s seen, there, serving bool) error {
 	switch {
+	case s.waitsFor != "":
+		return nil
 	case !there:
 		o, err := p.create(ctx, rec, g, spec)
 		if err != nil {
@@ -273,7 +275,9 @@ func (p *Provider) create(ctx context.Context, rec *record, g members, spec prov
 	if err := p.wire.do(ctx, "join network "+o.network, func() error { p.cluster.join(o.network, req.InstanceID); return nil }); err != nil {
 		return nil, err
 	}
-	p.mount(rec, o)
+	if err := p.mount(ctx, rec, o); err != nil {
+		return nil, err
+	}
 	if err := p.fill(ctx, rec, g.release, o); err != nil {
 		return nil, err
 	}
@@ -289,11 +293,19 @@ func (p *Provider) create(ctx context.Context, rec *record, g members, spec prov
 }
 
 // mount gives a container its volumes, which are made when there are none.
-func (p *Provider) mount(rec *record, o *container) {
+func (p *Provider) mount(ctx context.Context, rec *record, o *container) error {
+	kept, err := p.keptOf(ctx, o)
+	if err != nil {
+		return err
+	}
 	c := p.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, v := range o.spec.Volumes {
+		if have := kept[v.Name]; have != nil {
+			o.mounts = append(o.mounts, mount{path: v.MountPath, files: &have.files, readOnly: v.ReadOnly, kept: have})
+			continue
+		}
 		name := o.instance.String() + "/" + v.Name
 		if rec.Request.Kind == provider.KindStatefulSet {
 			name += fmt.Sprintf("/%d", o.group.replica)
@@ -301,11 +313,12 @@ func (p *Provider) mount(rec *record, o *container) {
 		if c.volumes[name] == nil {
 			c.volumes[name] = &volume{instance: o.instance}
 		}
-		o.mounts = append(o.mounts, mount{v.MountPath, &c.volumes[name].files, v.ReadOnly})
+		o.mounts = append(o.mounts, mount{path: v.MountPath, files: &c.volumes[name].files, readOnly: v.ReadOnly})
 	}
 	for _, t := range o.spec.Tmpfs {
-		o.mounts = append(o.mounts, mount{t.MountPath, &fileset{}, false})
+		o.mounts = append(o.mounts, mount{path: t.MountPath, files: &fileset{}})
 	}
+	return nil
 }
 
 // Modes of files that a provider writes.
@@ -367,6 +380,8 @@ func (m members) problem() (service, text string) {
 		case !ok:
 			text = cmp.Or(text, spec.Name+" has not started")
 		case s.good(spec):
+		case s.waitsFor != "":
+			return spec.Name, waitsText(s.waitsFor)
 		case s.health.problem != "":
 			return spec.Name, spec.Name + ": " + s.health.problem
 		default:

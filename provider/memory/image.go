@@ -2,12 +2,15 @@ package memory
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/berth-cloud/berth/provider"
 )
 
 // Program is what runs in a container. It returns its exit code, at the latest
@@ -27,6 +30,18 @@ type Image struct {
 
 	// Missing makes pulling the image fail.
 	Missing bool
+
+	// Fetching makes InspectImage answer that the image is on its way, until it is
+	// added again without.
+	Fetching bool
+
+	// Digest is what InspectImage says; empty is a hash of the reference.
+	Digest string
+
+	// Volumes are the directories that the image declares, as they are written in it,
+	// and User whom it runs as.
+	Volumes []string
+	User    string
 }
 
 // AddImage makes a reference known. What is not known is an image of Serve.
@@ -34,8 +49,29 @@ func (c *Cluster) AddImage(ref string, image Image) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	image.Env, image.Programs = maps.Clone(image.Env), maps.Clone(image.Programs)
+	image.Volumes = slices.Clone(image.Volumes)
 	image.Entrypoint, image.Command = slices.Clone(image.Entrypoint), slices.Clone(image.Command)
 	c.images[ref] = image
+}
+
+// InspectImage implements provider.ImageInspector.
+func (p *Provider) InspectImage(ctx context.Context, ref string) (*provider.ImageInfo, error) {
+	what := "inspect image " + ref
+	if _, err := p.wire.ask(ctx, read, what); err != nil {
+		return nil, err
+	}
+	image, err := p.cluster.image(ref)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w: %w", what, provider.ErrImageUnavailable, err)
+	case image.Fetching:
+		return nil, fmt.Errorf("%s: %w: it is being fetched", what, provider.ErrPending)
+	}
+	info := &provider.ImageInfo{Digest: image.Digest, Volumes: provider.ImageVolumes(image.Volumes), User: image.User}
+	if info.Digest == "" {
+		info.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(ref)))
+	}
+	return info, nil
 }
 
 // image is what a reference stands for.

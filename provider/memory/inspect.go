@@ -46,6 +46,7 @@ type Container struct {
 	Replica     int
 	CPUMillis   int
 	MemoryMB    int
+	PidsLimit   int64
 	Labels      map[string]string
 }
 
@@ -55,7 +56,14 @@ func (c *Cluster) Inspect(instance id.ID) []Container {
 	for _, o := range c.of(instance) {
 		s := o.look()
 		if s.state == running {
-			out = append(out, Container{s.id, s.service, s.group.replica, s.size.CPUMillis, s.size.MemoryMB, withLabels(s.labels, nil, nil)})
+			one := Container{
+				ID: s.id, Service: s.service, Replica: s.group.replica, CPUMillis: s.size.CPUMillis, MemoryMB: s.size.MemoryMB,
+				Labels: withLabels(s.labels, nil, nil),
+			}
+			if s.spec.Security != nil {
+				one.PidsLimit = s.spec.Security.PidsLimit
+			}
+			out = append(out, one)
 		}
 	}
 	return out

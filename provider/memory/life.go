@@ -162,6 +162,9 @@ func (r *record) resize(spec provider.ResourceSpec) error {
 	if err != nil {
 		return err
 	}
+	if !r.Serving.IsNil() && size.Replicas > r.room(r.Serving) {
+		return fmt.Errorf("%w: the release that serves has volumes for fewer replicas", provider.ErrInvalid)
+	}
 	if size.Replicas > 1 && hostPorts(services) {
 		return fmt.Errorf("%w: two replicas cannot have one port of the host", provider.ErrInvalid)
 	}

@@ -129,6 +129,9 @@ func (p *Provider) converge(ctx context.Context, rec *record, all []seen) (time.
 		return next, err
 	}
 	rec.Failure = bad
+	if !rec.Serving.IsNil() {
+		rec.fit(rec.Serving)
+	}
 	p.log.WarnContext(ctx, "release failed", "instance", rec.Request.InstanceID, "release", rec.Target, "reason", bad.Reason, "message", bad.Message)
 	if err := p.save(ctx, rec); err != nil {
 		rec.Failure = nil

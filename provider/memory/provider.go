@@ -54,7 +54,7 @@ type Options struct {
 func AllCapabilities() []provider.Capability {
 	return []provider.Capability{
 		provider.CapProvision, provider.CapDeploy, provider.CapScale, provider.CapLogs, provider.CapExec,
-		provider.CapVolumes, provider.CapBlueGreen, provider.CapRolling,
+		provider.CapVolumes, provider.CapKeptVolumes, provider.CapBlueGreen, provider.CapRolling,
 	}
 }
 
@@ -81,6 +81,8 @@ var (
 	_ provider.Watcher         = (*Provider)(nil)
 	_ provider.HealthChecker   = (*Provider)(nil)
 	_ provider.ReadinessWaiter = (*Provider)(nil)
+	_ provider.VolumeKeeper    = (*Provider)(nil)
+	_ provider.ImageInspector  = (*Provider)(nil)
 )
 
 // New makes a Provider.

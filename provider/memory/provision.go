@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/provider"
@@ -46,7 +47,7 @@ func (p *Provider) provision(ctx context.Context, req provider.ProvisionRequest)
 	if err := req.Validate(); err != nil {
 		return err
 	}
-	if err := p.supports(req.Services); err != nil {
+	if err := p.supports(req.TenantID, req.Services); err != nil {
 		return err
 	}
 	unlock, err := p.lock(ctx, req.InstanceID)
@@ -132,14 +133,20 @@ func newRecord(req provider.ProvisionRequest) (*record, map[string]string) {
 }
 
 // supports refuses what a Provider cannot do.
-func (p *Provider) supports(services []provider.ServiceSpec) error {
-	for _, s := range services {
+func (p *Provider) supports(tenant string, services []provider.ServiceSpec) error {
+	for i, s := range services {
+		kept := slices.ContainsFunc(s.Volumes, func(v provider.VolumeSpec) bool { return len(v.IDs) > 0 })
+		if kept && tenant == "" {
+			return fmt.Errorf("%w: tenant_id: is missing, and services[%d] has volumes with ids", provider.ErrInvalid, i)
+		}
 		what := ""
 		switch {
 		case s.Resources.GPU != "":
 			what = "a GPU"
 		case len(s.Volumes) > 0 && !p.can(provider.CapVolumes):
 			what = "volumes"
+		case kept && !p.can(provider.CapKeptVolumes):
+			what = "volumes that stay"
 		case s.HealthCheck != nil && s.HealthCheck.GRPC != nil, s.Liveness != nil && s.Liveness.GRPC != nil:
 			what = "a check by gRPC"
 		}

@@ -82,7 +82,11 @@ func (p *Provider) late(rec *record, g members) error {
 		return nil
 	}
 	service, text := g.problem()
-	return &failure{service, provider.ReasonReadyTimeout, fmt.Sprintf("replica %d was not ready within %s: %s", g.replica, rec.patience(), text)}
+	reason := provider.ReasonReadyTimeout
+	if s, ok := g.find(service); ok && s.waitsFor != "" {
+		reason = provider.ReasonVolumeInUse
+	}
+	return &failure{service, reason, fmt.Sprintf("replica %d was not ready within %s: %s", g.replica, rec.patience(), text)}
 }
 
 // stable reports whether every member of a group that is ready has been so for

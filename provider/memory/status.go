@@ -233,6 +233,8 @@ func (r *record) replica(s seen, spec provider.ServiceSpec) provider.ReplicaStat
 		if spec.EffectiveRole() == provider.RoleInit {
 			out.State = provider.StateStopped
 		}
+	case s.waitsFor != "" && !r.Stopped:
+		out.State, out.Reason, out.Message = provider.StateStarting, provider.ReasonVolumeInUse, waitsText(s.waitsFor)
 	case s.state == created:
 		out.State, out.Reason = provider.StateProvisioning, provider.ReasonWaitingForDependency
 	case s.state == running && !s.askedAt.IsZero():
