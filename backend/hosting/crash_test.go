@@ -184,7 +184,7 @@ func (s story) tell(t *testing.T, cut cutting, at int) bool {
 	s.check(t, w, at, sent)
 	after(deprovision)(w)
 	w.checkRest(t, leaseIDs[0])
-	if keys, _ := w.store.List(context.Background(), ""); len(keys) > 0 {
+	if keys := w.left(); len(keys) > 0 {
 		t.Errorf("cut at %d left in the store is %q", at, keys)
 	}
 	return came

@@ -161,7 +161,7 @@ func TestTwentyLeasesAtOnce(t *testing.T) {
 			t.Errorf("%d containers are counted", got)
 		}
 		each(func(lease string) error { return w.Deprovision(context.Background(), lease) })
-		if keys, _ := w.store.List(context.Background(), ""); len(keys) > 0 {
+		if keys := w.left(); len(keys) > 0 {
 			t.Errorf("left in the store is %q", keys)
 		}
 	})
@@ -257,7 +257,7 @@ func (s story) overtaken(t *testing.T, at int) bool {
 	if got := w.status(leaseIDs[0]); got != none {
 		t.Errorf("at %d it is %q", at, got)
 	}
-	if keys, _ := w.store.List(context.Background(), ""); len(keys) > 0 {
+	if keys := w.left(); len(keys) > 0 {
 		t.Errorf("at %d left in the store is %q", at, keys)
 	}
 	return true

@@ -39,6 +39,10 @@ type row struct {
 	Old []id.ID `json:"old,omitempty"`
 	// Pending are callbacks that the outbox does not have yet.
 	Pending []pending `json:"pending,omitempty"`
+	// Set is under what its volumes are recorded; that record says whether it owns them.
+	Set string `json:"set,omitempty"`
+	// Spill is an operation that failed, and whose volumes are to go.
+	Spill string `json:"spill,omitempty"`
 	// Deaths counts how often it failed by itself, ever.
 	Deaths int `json:"deaths,omitempty"`
 	// Gone says that nothing is left but the row, once the callbacks are handed on.
@@ -70,6 +74,7 @@ const (
 	opProvision opKind = "provision"
 	opRestart   opKind = "restart"
 	opUpdate    opKind = "update"
+	opRestore   opKind = "restore"
 )
 
 // operation is a change that a request asked for.
@@ -81,6 +86,9 @@ type operation struct {
 	Deadline time.Time `json:"deadline"`
 	// Done are the services whose workload the provider was told to change.
 	Done map[string]bool `json:"done,omitempty"`
+	// Paths are the directories that the images declare, by service; nil before that is
+	// known.
+	Paths map[string][]string `json:"paths"`
 	// From is what a restart found, by service; nil before it looked.
 	From map[string]origin `json:"from,omitempty"`
 	// Failed says why it failed. What was changed then goes back.
@@ -104,11 +112,11 @@ type pending struct {
 	Payload backend.CallbackPayload `json:"payload"`
 }
 
-// states are those that a row may have, and what is under way in them.
-var states = map[backend.ProvisionStatus]opKind{
-	backend.ProvisionStatusProvisioning: opProvision, backend.ProvisionStatusRestarting: opRestart, backend.ProvisionStatusUpdating: opUpdate,
-	backend.ProvisionStatusReady: "", backend.ProvisionStatusFailing: "", backend.ProvisionStatusFailed: "",
-	backend.ProvisionStatusDeprovisioning: "",
+// states are those that a row may have, and what may be under way in them.
+var states = map[backend.ProvisionStatus][]opKind{
+	backend.ProvisionStatusProvisioning: {opProvision, opRestore}, backend.ProvisionStatusRestarting: {opRestart}, backend.ProvisionStatusUpdating: {opUpdate},
+	backend.ProvisionStatusReady: nil, backend.ProvisionStatusFailing: nil, backend.ProvisionStatusFailed: nil,
+	backend.ProvisionStatusDeprovisioning: nil,
 }
 
 // clone is a row that may be changed.
@@ -135,6 +143,16 @@ func (r *row) clone() *row {
 func (r *row) active() *release {
 	for i := range slices.Backward(r.Releases) {
 		if r.Releases[i].Status == backend.ReleaseStatusActive {
+			return &r.Releases[i]
+		}
+	}
+	return nil
+}
+
+// served is the release that is active, or was last; nil when none ever was.
+func (r *row) served() *release {
+	for i := range slices.Backward(r.Releases) {
+		if status := r.Releases[i].Status; status == backend.ReleaseStatusActive || status == backend.ReleaseStatusSuperseded {
 			return &r.Releases[i]
 		}
 	}
@@ -203,8 +221,8 @@ func decodeRow(lease string, b []byte) (*row, error) {
 	if r.Lease != lease {
 		return nil, fmt.Errorf("it is the row of lease %q", r.Lease)
 	}
-	kind, known := states[r.Status]
-	if !known || (kind != "") != (r.Op != nil) || r.Op != nil && r.Op.Kind != kind {
+	kinds, known := states[r.Status]
+	if !known || (len(kinds) > 0) != (r.Op != nil) || r.Op != nil && !slices.Contains(kinds, r.Op.Kind) {
 		return nil, fmt.Errorf("its status is %q, and its operation another's", r.Status)
 	}
 	return &r, nil

@@ -23,7 +23,12 @@ import (
 	"github.com/berth-cloud/berth/secrets"
 )
 
-const micro = "018f3c1e-7b2a-7c4d-9e5f-00000000000a"
+// SKUs: without a disk, with one, and with a smaller one.
+const (
+	micro = "018f3c1e-7b2a-7c4d-9e5f-00000000000a"
+	disk  = "018f3c1e-7b2a-7c4d-9e5f-00000000000b"
+	tiny  = "018f3c1e-7b2a-7c4d-9e5f-00000000000c"
+)
 
 // world is a hosting on a cluster in memory, with its callbacks.
 type world struct {
@@ -37,6 +42,8 @@ type world struct {
 	past    *past
 	// Of the process that runs.
 	noDomains bool
+	retention hosting.Retention
+	stamps    map[string]string // what a container found in its volume, or left there first
 	*hosting.Hosting
 	pool *pool.Pool
 	proc *proc
@@ -62,18 +69,58 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{
-		t: t, past: &past{}, dead: map[id.ID]bool{}, cluster: memory.NewCluster(nil), records: provider.NewMemoryStore(), store: provider.NewMemoryStore(), calls: new(backendtest.Callbacks), vault: secrets.NewMemory(),
+		t: t, past: &past{}, retention: hosting.Retention{OnClose: true}, stamps: map[string]string{}, dead: map[id.ID]bool{}, cluster: memory.NewCluster(nil), records: provider.NewMemoryStore(), store: provider.NewMemoryStore(), calls: new(backendtest.Callbacks), vault: secrets.NewMemory(),
 	}
 	t.Cleanup(w.cluster.Close)
 	w.out = &postbox{calls: w.calls, known: map[string]bool{}, waiting: map[string][]backend.CallbackPayload{}}
 	for _, version := range []string{"1", "2"} {
-		w.cluster.AddImage("docker.io/library/program:"+version, memory.Image{
-			Env: map[string]string{"VERSION": version}, Entrypoint: []string{"/program"}, Command: []string{"listen:8080", "wait"},
-			Programs: map[string]memory.Program{"/program": func(ctx context.Context, p *memory.Process) int { return script.Run(ctx, process{p}) }},
-		})
+		w.cluster.AddImage("docker.io/library/program:"+version, w.image(version))
 	}
 	w.open()
 	return w
+}
+
+// image is a program with a volume, and /tmp as another one, which is none.
+func (w *world) image(version string) memory.Image {
+	return memory.Image{
+		Env: map[string]string{"VERSION": version}, Entrypoint: []string{"/program"}, Command: []string{"listen:8080", "wait"},
+		Volumes: []string{"/tmp", "/data"},
+		Programs: map[string]memory.Program{"/program": func(ctx context.Context, p *memory.Process) int {
+			w.stamp(p)
+			return script.Run(ctx, process{p})
+		}},
+	}
+}
+
+// stamp has a container look whether another was there before, and leave its name if
+// none was.
+func (w *world) stamp(p *memory.Process) {
+	found, err := p.ReadFile("/data/stamp")
+	if err != nil {
+		if found = []byte(p.Hostname()); p.WriteFile("/data/stamp", found) != nil {
+			found = nil
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stamps[p.Hostname()] = string(found)
+}
+
+// found is what the containers of a lease that is ready found, by service/index.
+func (w *world) found(lease string) map[string]string {
+	info, err := w.GetInfo(context.Background(), lease)
+	if err != nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := map[string]string{}
+	for name, s := range info.Services {
+		for _, one := range s.Instances {
+			out[fmt.Sprint(name, "/", one.InstanceIndex)] = w.stamps[one.ContainerID]
+		}
+	}
+	return out
 }
 
 // process connects within the cluster.
@@ -94,12 +141,16 @@ func (w *world) open() {
 func (w *world) tryOpen() error {
 	w.t.Helper()
 	catalog, err := sku.New(sku.Config{
-		Profiles: []sku.Profile{{Name: "micro", CPUCores: 0.25, MemoryMB: 64}}, Mapping: []sku.Mapping{{SKU: micro, Profile: "micro"}},
+		Profiles: []sku.Profile{
+			{Name: "micro", CPUCores: 0.25, MemoryMB: 64}, {Name: "disk", CPUCores: 0.25, MemoryMB: 64, DiskMB: 64}, {Name: "tiny", CPUCores: 0.25, MemoryMB: 64, DiskMB: 1},
+		},
+		Mapping:         []sku.Mapping{{SKU: micro, Profile: "micro"}, {SKU: disk, Profile: "disk"}, {SKU: tiny, Profile: "tiny"}},
+		DiskEnforcement: sku.DiskUnenforced,
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.pool, err = pool.New(pool.Config{Total: sku.Size{MilliCPU: 25 * 250, MemoryMB: 64 * 25}})
+	w.pool, err = pool.New(pool.Config{Total: sku.Size{MilliCPU: 25 * 250, MemoryMB: 64 * 25, DiskMB: 64 * 50}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -113,7 +164,7 @@ func (w *world) tryOpen() error {
 		w.Hosting, err = hosting.Open(context.Background(), hosting.Config{
 			Name: "memory-1", Provider: mortal{w.mem, w.proc}, Store: traced{w.store, w.proc}, Outbox: lane{w.out, w.proc},
 			SKUs: catalog, Pool: w.pool, Images: images, Domains: !w.noDomains, BindAddress: netip.MustParseAddr("127.0.0.1"),
-			NewID: w.newID, Now: time.Now,
+			NewID: w.newID, Now: time.Now, Retention: w.retention,
 			Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second},
 		})
 		if !errors.Is(err, errKilled) {
