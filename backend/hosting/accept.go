@@ -193,6 +193,9 @@ func (h *Hosting) begin(r *row, req *backend.ProvisionRequest, stack *manifest.S
 	case r != nil:
 		next = r
 		next.retire()
+		if next.served() != nil {
+			next.Was = next.servedItems()
+		}
 		for i := range next.Releases { // what a new lease is made from is no update of it
 			if next.Releases[i].Status == backend.ReleaseStatusActive {
 				next.Releases[i].Status = backend.ReleaseStatusSuperseded

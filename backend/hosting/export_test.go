@@ -3,6 +3,7 @@ package hosting
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/berth-cloud/berth/backend/hosting/pool"
 	"github.com/berth-cloud/berth/id"
@@ -22,7 +23,7 @@ func (h *Hosting) Busy() bool {
 		}
 	}
 	for _, s := range h.sets.all() {
-		if s.State == setReaping || s.claimed() {
+		if s.State == setReaping || s.claimed() || s.State == setRetained && h.cfg.Retention.expired(s, h.cfg.Now()) {
 			return true
 		}
 	}
@@ -100,4 +101,13 @@ func (v Volumes) Names(volume string) bool {
 	return slices.ContainsFunc(v, func(s *set) bool {
 		return slices.ContainsFunc(s.volumes(), func(id string) bool { return s.Tenant+"/"+id == volume })
 	})
+}
+
+// LeftLife is when the life of a lease began in which it left what would be restored of
+// it now.
+func (h *Hosting) LeftLife(lease string) time.Time {
+	if s := h.sets.leftBy(lease); s != nil {
+		return s.Left.CreatedAt
+	}
+	return time.Time{}
 }

@@ -26,7 +26,7 @@ func succeeded(r *row) *row {
 			rel.Status = backend.ReleaseStatusSuperseded
 		}
 	}
-	next.Status, next.Op = backend.ProvisionStatusReady, nil
+	next.Status, next.Op, next.Was = backend.ProvisionStatusReady, nil, nil
 	next.FailCount, next.Reason, next.Message = 0, "", ""
 	for name, one := range next.Workloads { // there is nothing to return to
 		next.Workloads[name] = workload{Instance: one.Instance, Release: one.Release}

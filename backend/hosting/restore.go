@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/berth-cloud/berth/backend"
@@ -30,6 +31,9 @@ func (h *Hosting) Restore(ctx context.Context, req backend.RestoreRequest) error
 	req.Items = items
 	if err := h.mayBe(req.LeaseUUID); err != nil {
 		return err
+	}
+	if req.LeaseUUID == req.FromLeaseUUID {
+		return fmt.Errorf("%w: a lease is restored to another one", backend.ErrValidation)
 	}
 	if err := h.domains(req.Items, backend.ErrValidation); err != nil {
 		return err
@@ -79,7 +83,7 @@ func (h *Hosting) retained(req *backend.RestoreRequest) (*set, error) {
 		return nil, fmt.Errorf("lease %s: %w", req.FromLeaseUUID, backend.ErrNotRetained)
 	case req.ProviderUUID != "" && req.ProviderUUID != s.ProviderUUID:
 		return nil, fmt.Errorf("%w: lease %s was another provider's", backend.ErrValidation, req.FromLeaseUUID)
-	case s.State == setHeld:
+	case s.State == setHeld && s.Owner != req.LeaseUUID: // else a crash came before its row
 		return nil, fmt.Errorf("lease %s is being restored: %w", req.FromLeaseUUID, backend.ErrInvalidState)
 	case !maps.Equal(quantities(req.Items), quantities(s.Left.Items)):
 		return nil, fmt.Errorf("%w: lease %s had other services, or other quantities of them", backend.ErrValidation, req.FromLeaseUUID)
@@ -101,7 +105,7 @@ func quantities(items []backend.LeaseItem) map[string]int {
 func (h *Hosting) leftStack(ctx context.Context, s *set, req *backend.RestoreRequest) ([]byte, *manifest.Stack, error) {
 	payload, err := h.sets.manifest(ctx, s.ID)
 	if errors.Is(err, provider.ErrNotFound) {
-		if now := h.sets.get(s.ID); now == nil || now.Generation != s.Generation || now.State != setRetained {
+		if now := h.sets.get(s.ID); now == nil || now.Generation != s.Generation || now.State != s.State {
 			return nil, nil, fmt.Errorf("lease %s: %w", req.FromLeaseUUID, backend.ErrNotRetained)
 		}
 		return nil, nil, fmt.Errorf("%w: there is no manifest of lease %s", backend.ErrRestoreRefused, req.FromLeaseUUID)
@@ -118,8 +122,10 @@ func (h *Hosting) leftStack(ctx context.Context, s *set, req *backend.RestoreReq
 func (h *Hosting) fits(ctx context.Context, s *set, items []backend.LeaseItem) error {
 	disks, before := h.disks(items), s.Left.Disks
 	var smaller []string
+	wanted := quantities(items)
 	for _, one := range s.Slots {
 		switch {
+		case wanted[one.Service] == 0: // nothing of the lease uses it; it goes with the others
 		case disks[one.Service] == 0:
 			return fmt.Errorf("%w: service %s has volumes, and its SKU no disk", backend.ErrDemoteDataExceedsTier, one.Service)
 		case disks[one.Service] < before[one.Service] || before[one.Service] == 0:
@@ -129,19 +135,33 @@ func (h *Hosting) fits(ctx context.Context, s *set, items []backend.LeaseItem) e
 	if len(smaller) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, measureTime)
-	defer cancel()
-	used, err := h.keeper().KeptVolumeUsage(ctx, s.Tenant, smaller)
+	used, err := h.measure(ctx, s.Tenant, smaller)
 	if err != nil {
 		h.cfg.Logger.WarnContext(ctx, "volumes cannot be measured", "volumes", s.ID, "error", err)
 		return fmt.Errorf("%w: the volumes cannot be measured now", backend.ErrDemoteDataExceedsTier)
 	}
-	for _, volume := range smaller {
-		if _, measured := used[volume]; !measured {
-			return fmt.Errorf("%w: not all volumes can be measured", backend.ErrDemoteDataExceedsTier)
+	return s.within(disks, used)
+}
+
+// measure is how many bytes volumes hold. One that was never made holds none; one that is
+// there and cannot be measured is an error.
+func (h *Hosting) measure(ctx context.Context, tenant string, volumes []string) (map[string]int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, measureTime)
+	defer cancel()
+	used, err := h.keeper().KeptVolumeUsage(ctx, tenant, volumes)
+	if err != nil || len(used) == len(volumes) {
+		return used, err
+	}
+	there, err := h.keeper().KeptVolumes(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range there {
+		if _, measured := used[one.ID]; !measured && slices.Contains(volumes, one.ID) {
+			return nil, fmt.Errorf("volume %s is there, and was not measured", one.ID)
 		}
 	}
-	return s.within(disks, used)
+	return used, nil
 }
 
 // within holds what each instance uses against its disk, in MB.
@@ -177,15 +197,12 @@ func (h *Hosting) adopt(ctx context.Context, req *backend.RestoreRequest, s *set
 			return nil, s.refusal(err)
 		}
 		next := h.beginRestore(r, req, s, stack)
-		if err := h.rows.putManifest(ctx, lease, next.Op.Version, payload); err != nil {
-			return nil, err
-		}
 		if err := h.claim(ctx, s, lease); err != nil {
 			claimed = h.sets.inDoubt(s.ID)
 			return nil, err
 		}
 		claimed = true
-		return next, nil
+		return next, h.rows.putManifest(ctx, lease, next.Op.Version, payload)
 	})
 	if err != nil && !h.rows.inDoubt(lease) {
 		if claimed && !h.names(h.rows.get(lease).row, s.ID) {
@@ -210,7 +227,7 @@ func (s *set) refusal(err error) error {
 func (h *Hosting) claim(ctx context.Context, was *set, lease string) error {
 	_, err := h.changeSet(ctx, was.ID, func(s *set) (*set, error) {
 		switch {
-		case s.heldBy(lease) && s.claimed() && s.Generation == was.Generation+1:
+		case s.heldBy(lease) && s.claimed():
 			return nil, nil // by a try before
 		case s == nil || s.State == setReaping:
 			return nil, fmt.Errorf("lease %s: %w", was.Left.Lease, backend.ErrNotRetained)
@@ -280,8 +297,12 @@ func planRestoreBack(r *row, w *world) plan {
 	return plan{next: next}
 }
 
-// keep ends a restore that succeeded: nothing is retained any more.
+// keep ends a restore that succeeded: nothing is retained any more. The manifest goes
+// first, which nobody needs now that the lease has its own.
 func (h *Hosting) keep(ctx context.Context, r *row) error {
+	if err := h.sets.dropManifest(ctx, r.Set); err != nil {
+		return err
+	}
 	_, err := h.changeSet(ctx, r.Set, func(s *set) (*set, error) {
 		if !s.heldBy(r.Lease) || s.Left == nil {
 			return nil, nil
@@ -289,8 +310,5 @@ func (h *Hosting) keep(ctx context.Context, r *row) error {
 		s.Left = nil
 		return s, nil
 	})
-	if err != nil {
-		return err
-	}
-	return h.sets.dropManifest(ctx, r.Set)
+	return err
 }

@@ -20,16 +20,18 @@ type row struct {
 	Format int    `json:"format"`
 	Lease  string `json:"lease"`
 	// Life is another one each time that the lease is provisioned after it was gone.
-	Life         string                  `json:"life"`
-	Tenant       string                  `json:"tenant"`
-	ProviderUUID string                  `json:"provider_uuid"`
-	Items        []backend.LeaseItem     `json:"items"`
-	CallbackURL  string                  `json:"callback_url"`
-	CreatedAt    time.Time               `json:"created_at"`
-	Status       backend.ProvisionStatus `json:"status"`
-	FailCount    int                     `json:"fail_count,omitempty"`
-	Reason       backend.Reason          `json:"reason,omitempty"`
-	Message      string                  `json:"message,omitempty"`
+	Life         string              `json:"life"`
+	Tenant       string              `json:"tenant"`
+	ProviderUUID string              `json:"provider_uuid"`
+	Items        []backend.LeaseItem `json:"items"`
+	// Was are the items with which it was ready last, while others are tried.
+	Was         []backend.LeaseItem     `json:"was,omitempty"`
+	CallbackURL string                  `json:"callback_url"`
+	CreatedAt   time.Time               `json:"created_at"`
+	Status      backend.ProvisionStatus `json:"status"`
+	FailCount   int                     `json:"fail_count,omitempty"`
+	Reason      backend.Reason          `json:"reason,omitempty"`
+	Message     string                  `json:"message,omitempty"`
 
 	// Workloads are by service. They are there before the provider knows them.
 	Workloads map[string]workload `json:"workloads,omitempty"`
@@ -122,7 +124,7 @@ var states = map[backend.ProvisionStatus][]opKind{
 // clone is a row that may be changed.
 func (r *row) clone() *row {
 	out := *r
-	out.Items = slices.Clone(r.Items)
+	out.Items, out.Was = slices.Clone(r.Items), slices.Clone(r.Was)
 	out.Workloads = maps.Clone(r.Workloads)
 	out.Releases = slices.Clone(r.Releases)
 	out.Pending = slices.Clone(r.Pending)
@@ -157,6 +159,14 @@ func (r *row) served() *release {
 		}
 	}
 	return nil
+}
+
+// servedItems are those of the release that served.
+func (r *row) servedItems() []backend.LeaseItem {
+	if r.Was != nil {
+		return r.Was
+	}
+	return r.Items
 }
 
 // release finds one by its version.

@@ -44,6 +44,7 @@ type world struct {
 	noDomains bool
 	retention hosting.Retention
 	stamps    map[string]string // what a container found in its volume, or left there first
+	before    map[string]string // what they found before
 	*hosting.Hosting
 	pool *pool.Pool
 	proc *proc
@@ -55,12 +56,15 @@ type world struct {
 	// hook is told of every moment before and after an effect; see proc.
 	hook     func(n int, what string) (err error, dies bool)
 	loud     bool
-	struck   bool           // a hook did something
-	cuts     bool           // the provider may be cut off
-	hangs    chan struct{}  // looks at the provider wait for it
-	blind    bool           // no row can be read
-	down     bool           // the provider says nothing of any workload
-	full     error          // of the outbox
+	struck   bool          // a hook did something
+	cuts     bool          // the provider may be cut off
+	hangs    chan struct{} // looks at the provider wait for it
+	blind    bool          // no row can be read
+	down     bool          // the provider says nothing of any workload
+	full     error         // of the outbox
+	ahead    time.Duration // by which the hosting's time is
+	stuck    error         // of the removal of volumes
+	usage    func(volumes []string) (map[string]int64, error)
 	idle     int            // calls of Deprovision that say they did what they did not
 	slanders int            // looks that say that a workload has failed which has not
 	dead     map[id.ID]bool // workloads that the provider says have failed
@@ -73,9 +77,7 @@ func newWorld(t testing.TB) *world {
 	}
 	t.Cleanup(w.cluster.Close)
 	w.out = &postbox{calls: w.calls, known: map[string]bool{}, waiting: map[string][]backend.CallbackPayload{}}
-	for _, version := range []string{"1", "2"} {
-		w.cluster.AddImage("docker.io/library/program:"+version, w.image(version))
-	}
+	w.heal()
 	w.open()
 	return w
 }
@@ -123,6 +125,36 @@ func (w *world) found(lease string) map[string]string {
 	return out
 }
 
+// sicken has every program end at once, and heal no more.
+func (w *world) sicken() { w.addImages(false) }
+func (w *world) heal()   { w.addImages(true) }
+
+func (w *world) addImages(well bool) {
+	for _, version := range []string{"1", "2"} {
+		image := w.image(version)
+		run := image.Programs["/program"]
+		image.Programs["/program"] = func(ctx context.Context, p *memory.Process) int {
+			if !well {
+				return 3
+			}
+			return run(ctx, p)
+		}
+		w.cluster.AddImage("docker.io/library/program:"+version, image)
+	}
+}
+
+// giveAllUp has the time pass for which anything is retained.
+func (w *world) giveAllUp(t testing.TB) {
+	t.Helper()
+	w.retention = hosting.Retention{OnClose: true, Grace: time.Hour}
+	w.open()
+	w.skip(2 * time.Hour)
+	if !w.rest() {
+		t.Fatal("it does not come to rest")
+	}
+	w.checkRest(t)
+}
+
 // process connects within the cluster.
 type process struct{ *memory.Process }
 
@@ -164,7 +196,7 @@ func (w *world) tryOpen() error {
 		w.Hosting, err = hosting.Open(context.Background(), hosting.Config{
 			Name: "memory-1", Provider: mortal{w.mem, w.proc}, Store: traced{w.store, w.proc}, Outbox: lane{w.out, w.proc},
 			SKUs: catalog, Pool: w.pool, Images: images, Domains: !w.noDomains, BindAddress: netip.MustParseAddr("127.0.0.1"),
-			NewID: w.newID, Now: time.Now, Retention: w.retention,
+			NewID: w.newID, Now: w.now, Retention: w.retention,
 			Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second},
 		})
 		if !errors.Is(err, errKilled) {
@@ -176,6 +208,19 @@ func (w *world) tryOpen() error {
 
 func (w *world) provider() *memory.Provider {
 	return memory.New(memory.Options{Cluster: w.cluster, Store: w.records, Vault: w.vault, Mode: memory.Stepped})
+}
+
+// now is the time of the hosting, which may be ahead.
+func (w *world) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Add(w.ahead)
+}
+
+func (w *world) skip(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ahead += d
 }
 
 func (w *world) newID() string {
