@@ -111,3 +111,6 @@ func (h *Hosting) LeftLife(lease string) time.Time {
 	}
 	return time.Time{}
 }
+
+// First is the name of the first record.
+func (v Volumes) First() string { return v[0].ID }
