@@ -12,7 +12,6 @@ import (
 	"github.com/berth-cloud/berth/backend"
 	"github.com/berth-cloud/berth/backend/hosting/manifest"
 	"github.com/berth-cloud/berth/backend/hosting/pool"
-	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/provider"
 )
 
@@ -115,16 +114,14 @@ func (h *Hosting) stack(payload []byte, hash string, items []backend.LeaseItem) 
 	return stack, h.cfg.Images.Check(stack)
 }
 
-// workload is what one item of a lease is at the provider.
+// workload is what one item of a lease is at the provider, without what its image asks
+// for.
 func (h *Hosting) workload(stack *manifest.Stack, item backend.LeaseItem) (manifest.Workload, error) {
-	tier, err := h.cfg.SKUs.Resolve(item.SKU)
+	at, err := h.sized(item)
 	if err != nil {
 		return manifest.Workload{}, err
 	}
-	return stack.Workload(item, manifest.Place{
-		Size:        manifest.Size{CPUCores: float64(tier.Size.MilliCPU) / 1000, MemoryMB: int(tier.Size.MemoryMB)},
-		BindAddress: h.cfg.BindAddress,
-	})
+	return stack.Workload(item, at)
 }
 
 // Provision implements backend.Backend.
@@ -133,6 +130,9 @@ func (h *Hosting) Provision(ctx context.Context, req backend.ProvisionRequest) e
 		return err
 	}
 	if err := backend.NormalizeProvisionRequest(&req); err != nil {
+		return err
+	}
+	if err := h.mayBe(req.LeaseUUID); err != nil {
 		return err
 	}
 	if err := h.domains(req.Items, backend.ErrValidation); err != nil {
@@ -161,7 +161,7 @@ func (h *Hosting) Provision(ctx context.Context, req backend.ProvisionRequest) e
 		if err := h.admit(); err != nil {
 			return nil, err
 		}
-		if err := h.reserve(req.LeaseUUID, req.Tenant, instances); err != nil {
+		if err := h.reserve(pool.Holding{Lease: req.LeaseUUID, Tenant: req.Tenant, Instances: instances}); err != nil {
 			return nil, err
 		}
 		next := h.begin(r, &req, stack)
@@ -196,6 +196,9 @@ func (h *Hosting) begin(r *row, req *backend.ProvisionRequest, stack *manifest.S
 	case r != nil:
 		next = r
 		next.retire()
+		if next.served() != nil {
+			next.Was = next.servedItems()
+		}
 		for i := range next.Releases { // what a new lease is made from is no update of it
 			if next.Releases[i].Status == backend.ReleaseStatusActive {
 				next.Releases[i].Status = backend.ReleaseStatusSuperseded
@@ -204,12 +207,8 @@ func (h *Hosting) begin(r *row, req *backend.ProvisionRequest, stack *manifest.S
 	}
 	next.Tenant, next.ProviderUUID, next.Items, next.CallbackURL = req.Tenant, req.ProviderUUID, req.Items, req.CallbackURL
 	next.Status = backend.ProvisionStatusProvisioning
-	next.Workloads = map[string]workload{}
-	for _, item := range req.Items {
-		if item.Quantity > 0 {
-			next.Workloads[item.ServiceName] = workload{Instance: id.New(id.KindWorkload), Release: id.New(id.KindRelease)}
-		}
-	}
+	next.Workloads = newWorkloads(req.Items)
+	h.nameSet(next)
 	h.addRelease(next, stack)
 	next.Op = &operation{
 		ID: h.cfg.NewID(), Kind: opProvision, Version: next.Releases[len(next.Releases)-1].Version, Deadline: now.Add(h.cfg.Timing.Provision),

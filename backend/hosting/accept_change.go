@@ -70,7 +70,7 @@ func (h *Hosting) Deprovision(ctx context.Context, lease string) error {
 		if r == nil || r.Status == backend.ProvisionStatusDeprovisioning {
 			return nil, nil
 		}
-		r.Status, r.Op = backend.ProvisionStatusDeprovisioning, nil
+		r.Status, r.Op, r.Spill = backend.ProvisionStatusDeprovisioning, nil, "" // all volumes go one way
 		r.retire()
 		return r, nil
 	})

@@ -32,8 +32,8 @@ type Config struct {
 	// Name is the backend's, in callbacks.
 	Name     string
 	Provider provider.Provider
-	// Store has the leases. Nobody else writes below "leases/" and "manifests/", nor
-	// "drain".
+	// Store has the leases. Nobody else writes below "leases/", "manifests/",
+	// "volumes/", "retained/" and "diagnostics/", nor "drain".
 	Store  provider.StateStore
 	Outbox Outbox
 	SKUs   pool.Resolver
@@ -53,6 +53,8 @@ type Config struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 	Timing Timing
+	// Retention is what becomes of the volumes of leases.
+	Retention Retention
 }
 
 // Timing bounds the work on a lease. A zero field has the default.
@@ -65,21 +67,24 @@ type Timing struct {
 	// Call bounds one call of the provider, which may wait for a container to end;
 	// 5 min.
 	Call time.Duration
+	Reap time.Duration // between two looks at what is retained; 1 h
 }
 
 func (t Timing) withDefaults() Timing {
 	return Timing{
 		Provision: cmp.Or(t.Provision, 10*time.Minute), Replace: cmp.Or(t.Replace, 10*time.Minute),
 		Rollback: cmp.Or(t.Rollback, 2*time.Minute), Recheck: cmp.Or(t.Recheck, time.Second), Watchdog: cmp.Or(t.Watchdog, 5*time.Minute),
-		Call: cmp.Or(t.Call, 5*time.Minute),
+		Call: cmp.Or(t.Call, 5*time.Minute), Reap: cmp.Or(t.Reap, time.Hour),
 	}
 }
 
 // Hosting is a backend.Backend. Make it with Open.
 type Hosting struct {
-	cfg  Config
-	rows *rows
-	hub  reconcile.Hub[string]
+	cfg       Config
+	rows      *rows
+	sets      *sets
+	diagnoses *diagnoses
+	hub       reconcile.Hub[string]
 
 	drain drain
 	steps turns
@@ -122,7 +127,15 @@ func Open(ctx context.Context, cfg Config) (*Hosting, error) {
 	if err := all.dropStrays(ctx); err != nil {
 		return nil, err
 	}
-	h := &Hosting{cfg: cfg, rows: all, stepping: map[string]context.CancelFunc{}, seen: map[string]*backend.LeaseInfo{}}
+	kept, err := openSets(ctx, cfg.Store)
+	if err != nil {
+		return nil, err
+	}
+	words, err := openDiagnoses(ctx, cfg.Store)
+	if err != nil {
+		return nil, err
+	}
+	h := &Hosting{cfg: cfg, rows: all, sets: kept, diagnoses: words, stepping: map[string]context.CancelFunc{}, seen: map[string]*backend.LeaseInfo{}}
 	if err := h.openDrain(ctx); err != nil {
 		return nil, err
 	}

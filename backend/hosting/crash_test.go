@@ -3,10 +3,12 @@ package hosting_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/berth-cloud/berth/backend"
 	"github.com/berth-cloud/berth/provider/memory"
@@ -23,6 +25,9 @@ type story struct {
 	image  string                   // that serves then
 	last   string                   // status of the last release then
 	cuts   int                      // at least
+	gives  bool                     // leases that close retain nothing
+	finds  bool                     // what was in the volumes before
+	left   int                      // sets of volumes that are retained at the end
 }
 
 var (
@@ -45,6 +50,38 @@ func update(items []backend.LeaseItem, service string) func(*world) error {
 
 func restart(w *world) error {
 	return w.Restart(context.Background(), backend.RestartRequest{LeaseUUID: leaseIDs[0], CallbackURL: callbackURL})
+}
+
+// restored restores to the first lease what the second one left.
+func restored(items []backend.LeaseItem) func(*world) error {
+	return func(w *world) error {
+		return w.Restore(context.Background(), backend.RestoreRequest{
+			LeaseUUID: leaseIDs[0], FromLeaseUUID: leaseIDs[1], Tenant: "tenant-a", Items: items, CallbackURL: callbackURL,
+		})
+	}
+}
+
+// leaves has the second lease leave its volumes.
+func leaves(items []backend.LeaseItem) func(*world) {
+	return func(w *world) {
+		after(
+			func(w *world) error {
+				return w.Provision(context.Background(), provisionRequest(leaseIDs[1], items, manifestFor(items, serves(1))))
+			},
+			func(w *world) error {
+				w.before = w.found(leaseIDs[1])
+				return w.Deprovision(context.Background(), leaseIDs[1])
+			},
+		)(w)
+	}
+}
+
+// noted remembers what the containers of a lease found.
+func noted(lease string, before func(*world)) func(*world) {
+	return func(w *world) {
+		before(w)
+		w.before = w.found(lease)
+	}
 }
 
 func deprovision(w *world) error { return w.Deprovision(context.Background(), leaseIDs[0]) }
@@ -95,6 +132,52 @@ var stories = []story{
 	{
 		name: "deprovision", before: after(provision(three(), serves(1)), update(three(), serves(2))), call: deprovision,
 		calls: []backend.CallbackStatus{deprovisioned}, status: none, cuts: 14,
+	},
+	{
+		name: "provision with a disk", before: after(), call: provision(onDisk(one(2)), serves(1)), taken: backend.ErrAlreadyProvisioned,
+		calls: []backend.CallbackStatus{success}, status: ready, image: "program:1", last: backend.ReleaseStatusActive, cuts: 14,
+	},
+	{
+		name: "provision what breaks with a disk", before: after(), call: provision(onDisk(three()), breaks), taken: backend.ErrAlreadyProvisioned,
+		calls: []backend.CallbackStatus{failure}, status: failed, last: backend.ReleaseStatusFailed, cuts: 26,
+	},
+	{
+		name: "update with a disk", before: noted(leaseIDs[0], after(provision(onDisk(one(2)), serves(1)))), call: update(onDisk(one(2)), serves(2)), taken: backend.ErrInvalidState,
+		calls: []backend.CallbackStatus{success}, status: ready, image: "program:2", last: backend.ReleaseStatusActive, cuts: 10, finds: true,
+	},
+	{
+		name: "retain", before: after(provision(onDisk(three()), serves(1))), call: deprovision,
+		calls: []backend.CallbackStatus{deprovisioned}, status: none, cuts: 18, left: 1,
+	},
+	{
+		name: "remove", before: after(provision(onDisk(three()), serves(1))), call: deprovision, gives: true,
+		calls: []backend.CallbackStatus{deprovisioned}, status: none, cuts: 26,
+	},
+	{
+		name: "restore", before: leaves(onDisk(three())), call: restored(onDisk(three())), taken: backend.ErrAlreadyProvisioned,
+		calls: []backend.CallbackStatus{success}, status: ready, image: "program:1", last: backend.ReleaseStatusActive, cuts: 18, finds: true,
+	},
+	{
+		name: "restore what does not come up", before: func(w *world) { leaves(onDisk(three()))(w); w.sicken() }, call: restored(onDisk(three())), taken: backend.ErrAlreadyProvisioned,
+		calls: []backend.CallbackStatus{failure}, status: failed, last: backend.ReleaseStatusFailed, cuts: 24, left: 1,
+	},
+	{
+		name: "give up a lease that is being restored", before: func(w *world) {
+			leaves(onDisk(three()))(w)
+			if err := restored(onDisk(three()))(w); err != nil {
+				w.t.Fatal(err)
+			}
+		}, call: deprovision,
+		calls: []backend.CallbackStatus{deprovisioned}, status: none, cuts: 10, left: 1,
+	},
+	{
+		name: "reap", before: func(w *world) {
+			w.retention.Grace = time.Hour
+			w.open()
+			leaves(onDisk(three()))(w)
+			w.skip(2 * time.Hour)
+		}, call: func(*world) error { return nil },
+		status: none, cuts: 6,
 	},
 }
 
@@ -162,6 +245,10 @@ func TestACutAnywhereLosesAndDoublesNothing(t *testing.T) {
 // tell has the story end, cut at a moment, and reports whether that came.
 func (s story) tell(t *testing.T, cut cutting, at int) bool {
 	w := newWorld(t)
+	if s.gives {
+		w.retention.OnClose = false
+		w.open()
+	}
 	s.before(w)
 	sent := len(w.sent(leaseIDs[0]))
 	struck := cut(w, at)
@@ -182,9 +269,11 @@ func (s story) tell(t *testing.T, cut cutting, at int) bool {
 	came := struck()
 	w.onMoments(nil)
 	s.check(t, w, at, sent)
+	w.heal()
 	after(deprovision)(w)
 	w.checkRest(t, leaseIDs[0])
-	if keys, _ := w.store.List(context.Background(), ""); len(keys) > 0 {
+	w.giveAllUp(t)
+	if keys := w.left(); len(keys) > 0 {
 		t.Errorf("cut at %d left in the store is %q", at, keys)
 	}
 	return came
@@ -202,8 +291,14 @@ func (s story) check(t *testing.T, w *world, at, sent int) {
 	if got := w.status(leaseIDs[0]); got != s.status {
 		t.Errorf("cut at %d it is %q; want %q", at, got, s.status)
 	}
+	if all, err := w.ListRetentions(context.Background()); err != nil || len(all) != s.left {
+		t.Errorf("cut at %d there are retained %v, %v; want %d", at, all, err, s.left)
+	}
 	if s.status == none {
 		return
+	}
+	if got := w.found(leaseIDs[0]); s.finds && (len(got) == 0 || !reflect.DeepEqual(got, w.before)) {
+		t.Errorf("cut at %d it finds %v; want %v", at, got, w.before)
 	}
 	all, err := w.GetReleases(context.Background(), leaseIDs[0])
 	if err != nil {

@@ -21,9 +21,9 @@ func (h *Hosting) carryOut(ctx context.Context, k kept, w *world, p plan) (time.
 	var failures []error
 	for _, e := range p.effects {
 		err := h.perform(ctx, next, w, e)
-		if next.Op != nil && e.verb != doDeprovision && hopeless(err) {
+		if next.Op != nil && e.verb.changesWorkload() && hopeless(err) {
 			h.cfg.Logger.ErrorContext(ctx, "the provider refuses what a lease needs", "lease", next.Lease, "service", e.service, "error", err)
-			return soon, h.write(ctx, refused(next, w), k)
+			return soon, h.conclude(ctx, refused(next, w), k)
 		}
 		if errors.Is(err, errStillThere) {
 			again = w.timing.Recheck
@@ -46,7 +46,7 @@ func (h *Hosting) carryOut(ctx context.Context, k kept, w *world, p plan) (time.
 // hopeless reports whether a call would fail the same way again.
 func hopeless(err error) bool {
 	for _, kind := range []error{
-		provider.ErrInvalid, provider.ErrNotSupported, provider.ErrUnsupportedSource, provider.ErrConflict, provider.ErrNoRecord, provider.ErrNotFound,
+		backend.ErrValidation, provider.ErrInvalid, provider.ErrNotSupported, provider.ErrUnsupportedSource, provider.ErrConflict, provider.ErrNoRecord, provider.ErrNotFound,
 	} {
 		if errors.Is(err, kind) {
 			return true
@@ -64,7 +64,7 @@ func (r *row) note(e effect, w *world) bool {
 		(*m)[e.service] = true
 	}
 	switch e.verb {
-	case doProvision:
+	case doProvision, doOwn, doSpill, doGiveUp, doGiveBack, doEmpty, doKeep:
 		return false
 	case doDeprovision:
 		r.Old = slices.DeleteFunc(r.Old, func(old id.ID) bool { return old == e.instance })
@@ -78,11 +78,14 @@ func (r *row) note(e effect, w *world) bool {
 }
 
 func (h *Hosting) perform(ctx context.Context, r *row, w *world, e effect) error {
+	if !e.verb.changesWorkload() && e.verb != doDeprovision {
+		return h.performOnSet(ctx, r, w, e)
+	}
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.Timing.Call)
 	defer cancel()
 	switch e.verb {
 	case doProvision:
-		req, err := h.request(r, w, e)
+		req, err := h.request(ctx, r, w, e)
 		if err != nil {
 			return err
 		}
@@ -90,7 +93,11 @@ func (h *Hosting) perform(ctx context.Context, r *row, w *world, e effect) error
 		return err
 	case doDeploy:
 		item := r.item(e.service)
-		one, err := h.workload(w.stack, item)
+		at, err := h.place(ctx, r, w, e.service)
+		if err != nil {
+			return err
+		}
+		one, err := w.stack.Workload(item, at)
 		if err != nil {
 			return err
 		}
@@ -105,6 +112,26 @@ func (h *Hosting) perform(ctx context.Context, r *row, w *world, e effect) error
 		return h.cfg.Provider.Rollback(ctx, e.instance, e.release)
 	case doDeprovision:
 		return h.remove(ctx, e.instance)
+	}
+	return fmt.Errorf("%q is nothing to do", e.verb)
+}
+
+// performOnSet does something to the volumes of a lease. Each call of the provider in it
+// has its own time.
+func (h *Hosting) performOnSet(ctx context.Context, r *row, w *world, e effect) error {
+	switch e.verb {
+	case doOwn:
+		return h.own(ctx, r, w)
+	case doSpill:
+		return h.spill(ctx, r)
+	case doGiveUp:
+		return h.left(ctx, r, h.giveUp(ctx, r))
+	case doGiveBack:
+		return h.left(ctx, r, h.giveBack(ctx, r.Set, r.Lease))
+	case doEmpty:
+		return h.empty(ctx, r.Set)
+	case doKeep:
+		return h.keep(ctx, r)
 	}
 	return fmt.Errorf("%q is nothing to do", e.verb)
 }
@@ -128,8 +155,12 @@ func (h *Hosting) remove(ctx context.Context, instance id.ID) error {
 }
 
 // request is what a service is provisioned by.
-func (h *Hosting) request(r *row, w *world, e effect) (provider.ProvisionRequest, error) {
-	one, err := h.workload(w.stack, r.item(e.service))
+func (h *Hosting) request(ctx context.Context, r *row, w *world, e effect) (provider.ProvisionRequest, error) {
+	at, err := h.place(ctx, r, w, e.service)
+	if err != nil {
+		return provider.ProvisionRequest{}, err
+	}
+	one, err := w.stack.Workload(r.item(e.service), at)
 	if err != nil {
 		return provider.ProvisionRequest{}, err
 	}

@@ -2,24 +2,32 @@ package hosting
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/berth-cloud/berth/backend/hosting/pool"
 	"github.com/berth-cloud/berth/id"
+	"github.com/berth-cloud/berth/provider"
 )
 
 // MaxReleases is for tests.
 const MaxReleases = maxReleases
 
-// Busy reports whether any lease has something to do.
+// Busy reports whether any lease has something to do, or the reaper.
 func (h *Hosting) Busy() bool {
 	all, _ := h.rows.page("", 0)
 	for _, r := range all {
 		status := r.Status == "failing" || r.Status == "deprovisioning"
-		if r.Op != nil || r.Gone || status || len(r.Pending)+len(r.Old) > 0 {
+		if r.Op != nil || r.Gone || status || len(r.Pending)+len(r.Old) > 0 || r.Spill != "" {
 			return true
 		}
 	}
-	return len(h.rows.doubted()) > 0
+	for _, s := range h.sets.all() {
+		if s.State == setReaping || s.claimed() || s.State == setRetained && h.cfg.Retention.expired(s, h.cfg.Now()) {
+			return true
+		}
+	}
+	return len(h.rows.doubted())+len(h.sets.doubted()) > 0
 }
 
 // BuryLate has a Step bury a lease that is gone, after something else came between.
@@ -43,9 +51,66 @@ func (h *Hosting) Held() map[string][]pool.Instance {
 	out := map[string][]pool.Instance{}
 	all, _ := h.rows.page("", 0)
 	for _, r := range all {
-		if r.holds() {
-			out[r.Lease], _ = pool.Instances(r.Lease, r.Items, h.cfg.SKUs)
+		if held, _ := h.holding(r); held != nil {
+			out[r.Lease] = held.Instances
 		}
 	}
 	return out
 }
+
+// SeesRestart is what a restart that began at one look makes of another: whether the
+// provider is to be told, and whether all containers are new.
+func SeesRestart(from, now *provider.InstanceStatus, done bool) (wants, over bool) {
+	op := &operation{From: map[string]origin{"app": {Stood: standing(from)}}, Done: map[string]bool{"app": done}}
+	return op.wantsRestart("app", now), op.restarted("app", now)
+}
+
+// LeftMB is the disk that the records say was left, by record.
+func (h *Hosting) LeftMB() map[string]int64 {
+	out := map[string]int64{}
+	for _, s := range h.sets.all() {
+		if s.Left != nil {
+			out[s.ID] = s.Left.DiskMB
+		}
+	}
+	return out
+}
+
+// Left reports whether there is data of a lease that is no lease's yet.
+func (h *Hosting) Left(lease string) bool { return h.sets.leftBy(lease) != nil }
+
+// Claimed reports whether data of a lease is being restored.
+func (h *Hosting) Claimed(lease string) bool {
+	s := h.sets.leftBy(lease)
+	return s != nil && s.claimed()
+}
+
+// Volumes are all records of volumes.
+func (h *Hosting) Volumes() Volumes { return h.sets.all() }
+
+// Volumes are some records of volumes.
+type Volumes []*set
+
+// Has reports whether there is one of a name, which was left if that is asked for.
+func (v Volumes) Has(id string, left bool) bool {
+	return slices.ContainsFunc(v, func(s *set) bool { return s.ID == id && (!left || s.Left != nil) })
+}
+
+// Names reports whether any has a volume, given with its tenant.
+func (v Volumes) Names(volume string) bool {
+	return slices.ContainsFunc(v, func(s *set) bool {
+		return slices.ContainsFunc(s.volumes(), func(id string) bool { return s.Tenant+"/"+id == volume })
+	})
+}
+
+// LeftLife is when the life of a lease began in which it left what would be restored of
+// it now.
+func (h *Hosting) LeftLife(lease string) time.Time {
+	if s := h.sets.leftBy(lease); s != nil {
+		return s.Left.CreatedAt
+	}
+	return time.Time{}
+}
+
+// First is the name of the first record.
+func (v Volumes) First() string { return v[0].ID }

@@ -86,7 +86,7 @@ func (h *Hosting) Inspect(ctx context.Context, lease string) (*Inspection, error
 		return nil, unknown(lease)
 	}
 	out := &Inspection{
-		Lease: h.info(r), Gone: r.Gone, Deaths: r.Deaths, CallbackOrigin: origin(r.CallbackURL), Unsent: len(r.Pending),
+		Lease: h.info(r), Gone: r.Gone, Deaths: r.Deaths, CallbackOrigin: schemeAndHost(r.CallbackURL), Unsent: len(r.Pending),
 		Leaving: slices.Clone(r.Old), Op: r.Op.inspect(),
 	}
 	for _, rel := range r.Releases {
@@ -135,8 +135,8 @@ func (op *operation) inspect() *Operation {
 	return out
 }
 
-// origin is the scheme and host of a URL.
-func origin(text string) string {
+// schemeAndHost is the scheme and host of a URL.
+func schemeAndHost(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
 		return ""

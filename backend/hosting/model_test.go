@@ -3,8 +3,12 @@ package hosting_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"flag"
+	"maps"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-cloud/berth/backend"
+	"github.com/berth-cloud/berth/backend/hosting"
 	"github.com/berth-cloud/berth/provider/memory"
 )
 
@@ -34,34 +39,46 @@ func (s scoped) Logf(f string, a ...any) { s.check.Logf(f, a...) }
 // requests that were accepted make of it.
 func TestHostingAgreesWithTheModel(t *testing.T) {
 	seen, steps, kills := map[backend.ProvisionStatus]int{}, 0, 0
-	synctest.Test(t, func(t *testing.T) {
+	restores, finds, ages := 0, 0, 0
+	inBatches(t, func(t *testing.T) {
 		rapid.Check(unhurried{t}, func(r *rapid.T) {
-			m := &model{world: newWorld(scoped{t, r}), leases: map[string]*modelLease{}}
-			for _, lease := range leaseIDs {
+			m := &model{world: newWorld(scoped{t, r}), leases: map[string]*modelLease{}, kept: map[string][]*modelLease{}}
+			m.retention = hosting.Retention{OnClose: rapid.IntRange(0, 3).Draw(r, "retains") > 0, Grace: 1000 * time.Hour}
+			m.open()
+			for _, lease := range modelLeases {
 				m.leases[lease] = &modelLease{}
+			}
+			if rapid.Bool().Draw(r, "begins with what is retained") {
+				m.begin(r)
 			}
 			acts := map[string]func(*rapid.T){"": m.check}
 			for name, act := range map[string]func(*rapid.T, string){
 				"provision": m.provision, "provision again": m.provision, "restart": m.restart, "update": m.update, "deprovision": m.deprovision,
 				"update again": m.update, "update more": m.update, "restart again": m.restart, "domain": m.domain, "step": m.step, "step more": m.step, "die": m.die, "vanish": m.vanish,
+				"restore": m.restore, "restore again": m.restore, "restore more": m.restore, "close": m.close,
 			} {
 				acts[name] = func(r *rapid.T) {
 					steps++
-					act(r, rapid.SampledFrom(leaseIDs).Draw(r, "lease"))
+					act(r, rapid.SampledFrom(modelLeases).Draw(r, "lease"))
 				}
 			}
 			acts["kill"] = func(*rapid.T) { steps++; kills++; m.proc.dead.Store(true); m.revive() }
 			acts["fault"] = func(r *rapid.T) { steps++; m.fault(r) }
 			acts["rest"] = func(r *rapid.T) { steps++; m.settle(r) }
 			acts["rest more"] = acts["rest"]
+			acts["age"] = func(r *rapid.T) { steps++; m.age(r) }
 			r.Repeat(acts)
 			m.settle(r)
 			for status, n := range m.past.seen {
 				seen[status] += n
 			}
+			restores, finds, ages = restores+m.restores, finds+m.finds, ages+m.ages
 		})
 	})
-	t.Logf("%d steps, %d kills, states reached: %v", steps, kills, seen)
+	t.Logf("%d steps, %d kills, %d restores of which %d were looked into, %d times something was too old, states reached: %v", steps, kills, restores, finds, ages, seen)
+	if steps > 1000 && (restores == 0 || finds == 0 || ages == 0) {
+		t.Error("not all was seen")
+	}
 	for status := range table {
 		if seen[status] == 0 && steps > 1000 { // fewer are for a look at one history
 			t.Errorf("%q was never reached", status)
@@ -69,9 +86,34 @@ func TestHostingAgreesWithTheModel(t *testing.T) {
 	}
 }
 
+// inBatches has as many histories tried as a flag says, a few at a time: each batch has a
+// virtual time of its own, of which one test has a day.
+func inBatches(t *testing.T, check func(t *testing.T)) {
+	t.Helper()
+	const batch = 50
+	all := flag.Lookup("rapid.checks").Value.String()
+	left, err := strconv.Atoi(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = flag.Set("rapid.checks", all) }()
+	for ; left > 0 && !t.Failed(); left -= batch {
+		if err := flag.Set("rapid.checks", strconv.Itoa(min(left, batch))); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Test(t, check)
+	}
+}
+
+// modelLeases are more than others need: what is retained waits for a lease.
+var modelLeases = append(slices.Clone(leaseIDs), "0190a1b2-0000-7000-8000-000000000004")
+
 type model struct {
 	*world
 	leases map[string]*modelLease
+	kept   map[string][]*modelLease // what is retained, by the lease that left it, the last one last
+
+	restores, finds, ages int
 }
 
 // modelLease is what a lease should come to.
@@ -81,6 +123,10 @@ type modelLease struct {
 	items    []backend.LeaseItem
 	vanished bool // the provider forgot its workloads
 	domain   string
+	from     string      // the lease whose volumes it is restored with
+	was      *modelLease // that lease
+	finds    map[string]string
+	began    time.Time // of those that left something
 }
 
 // quiet makes a request, and reports whether it was accepted. One that the store
@@ -102,7 +148,7 @@ func (m *model) quiet(r *rapid.T, lease string, request func(context.Context) er
 
 func (m *model) provision(r *rapid.T, lease string) {
 	l := m.leases[lease]
-	items := rapid.SampledFrom([][]backend.LeaseItem{one(1), one(2), one(0), three()}).Draw(r, "items")
+	items := rapid.SampledFrom([][]backend.LeaseItem{one(1), one(2), one(0), three(), onDisk(one(1)), onDisk(one(2)), onDisk(three())}).Draw(r, "items")
 	service, good := m.service(r)
 	status := m.status(lease)
 	ok, refusal := m.quiet(r, lease, func(ctx context.Context) error {
@@ -118,7 +164,11 @@ func (m *model) provision(r *rapid.T, lease string) {
 	if !may {
 		r.Fatalf("lease %s is %q, and was provisioned", lease, status)
 	}
-	*l = modelLease{want: ready, image: "program:1", items: items}
+	next := modelLease{want: ready, image: "program:1", items: items}
+	if status != none { // what it had is still its own
+		next.finds = l.finds
+	}
+	*l = next
 	if !good && items[0].Quantity > 0 {
 		l.want, l.image = failed, ""
 	} else if !good || service == serves(2) {
@@ -190,13 +240,132 @@ func (m *model) update(r *rapid.T, lease string) {
 
 func (m *model) deprovision(r *rapid.T, lease string) {
 	status := m.status(lease)
+	if info, err := m.GetProvision(context.Background(), lease); err == nil {
+		m.leases[lease].began = info.CreatedAt
+	}
+	has, image, items := m.hasVolumes(lease), m.served(lease), m.servedItems(lease)
 	ok, refusal := m.quiet(r, lease, func(ctx context.Context) error { return m.Deprovision(ctx, lease) })
 	if refusal != nil {
 		r.Fatalf("lease %s is %q, and Deprovision says %v", lease, status, refusal)
 	}
 	if ok {
+		m.leases[lease].image, m.leases[lease].items = image, items // what was on its way does not come
+		m.leave(lease, m.leases[lease], has && status != deprovisioning)
 		*m.leases[lease] = modelLease{}
 	}
+}
+
+// begin has a lease leave what others may restore.
+func (m *model) begin(r *rapid.T) {
+	lease := modelLeases[3]
+	items := rapid.SampledFrom([][]backend.LeaseItem{onDisk(one(2)), onDisk(three())}).Draw(r, "items")
+	if err := m.Provision(context.Background(), provisionRequest(lease, items, manifestFor(items, serves(1)))); err != nil {
+		r.Fatal(err)
+	}
+	*m.leases[lease] = modelLease{want: ready, image: "program:1", items: items}
+	m.settle(r)
+	m.deprovision(r, lease)
+	m.settle(r)
+}
+
+// served is what serves of a lease, or served last.
+func (m *model) served(lease string) string {
+	all, _ := m.GetReleases(context.Background(), lease)
+	for _, rel := range slices.Backward(all) {
+		if rel.Status == backend.ReleaseStatusActive || rel.Status == backend.ReleaseStatusSuperseded {
+			return short(rel.Image)
+		}
+	}
+	return ""
+}
+
+// servedItems are those with which a lease was ready.
+func (m *model) servedItems(lease string) []backend.LeaseItem {
+	rec, _ := m.store.Get(context.Background(), "leases/"+lease)
+	var row struct {
+		Items []backend.LeaseItem `json:"items"`
+		Was   []backend.LeaseItem `json:"was"`
+	}
+	_ = json.Unmarshal(rec.Value, &row)
+	if row.Was != nil {
+		return row.Was
+	}
+	return row.Items
+}
+
+// close gives up a lease that has volumes.
+func (m *model) close(r *rapid.T, lease string) {
+	if m.status(lease) != ready || !m.hasVolumes(lease) {
+		r.Skip("nothing would be retained")
+	}
+	m.deprovision(r, lease)
+}
+
+// leave is what becomes of the volumes of a lease that is given up.
+func (m *model) leave(lease string, l *modelLease, has bool) {
+	switch lived := m.past.served(lease); {
+	case l.from != "" && !lived:
+		m.kept[l.from] = append(m.kept[l.from], l.was)
+		slices.SortFunc(m.kept[l.from], func(a, b *modelLease) int { return a.began.Compare(b.began) })
+	case lived && has && m.retention.OnClose:
+		m.kept[lease] = append(m.kept[lease], &modelLease{items: l.items, image: l.image, finds: l.finds, began: l.began})
+	}
+}
+
+// restore has a lease take over what another one left.
+func (m *model) restore(r *rapid.T, lease string) {
+	from := rapid.SampledFrom(append(slices.Sorted(maps.Keys(m.kept)), lease)).Draw(r, "from")
+	var was *modelLease
+	for _, l := range m.kept[from] { // an earlier life, where the last one is on its way out
+		if l.began.Equal(m.LeftLife(from)) {
+			was = l
+		}
+	}
+	if was != nil && rapid.IntRange(0, 4).Draw(r, "any") > 0 { // to one that is free, if there is any
+		if free := slices.IndexFunc(modelLeases, func(l string) bool { return m.status(l) == none }); free >= 0 {
+			lease = modelLeases[free]
+		}
+	}
+	if lease == from {
+		r.Skip("a lease is restored to another one")
+	}
+	items := onDisk(one(1))
+	if was != nil {
+		items = onDisk(slices.Clone(was.items))
+	}
+	status, left, claimed := m.status(lease), m.Left(from) && was != nil, m.Claimed(from)
+	ok, refusal := m.quiet(r, lease, func(ctx context.Context) error {
+		return m.Restore(ctx, backend.RestoreRequest{LeaseUUID: lease, FromLeaseUUID: from, Tenant: "tenant-a", Items: items, CallbackURL: callbackURL})
+	})
+	may := status == none && left && !claimed
+	known := errors.Is(refusal, backend.ErrAlreadyProvisioned) || errors.Is(refusal, backend.ErrNotRetained) || errors.Is(refusal, backend.ErrInvalidState)
+	if refusal != nil && (may && !errors.Is(refusal, backend.ErrInvalidState) || !known) {
+		r.Fatalf("lease %s is %q, %s has left something: %t, claimed: %t, and Restore says %v", lease, status, from, left, claimed, refusal)
+	}
+	if !ok {
+		return
+	}
+	if status != none || !left {
+		r.Fatalf("lease %s is %q, %s has left something: %t, claimed: %t, and it is restored", lease, status, from, left, claimed)
+	}
+	m.restores++
+	*m.leases[lease] = modelLease{want: ready, image: was.image, items: items, from: from, was: was, finds: was.finds, domain: items[0].CustomDomain}
+	m.kept[from] = slices.DeleteFunc(m.kept[from], func(l *modelLease) bool { return l == was })
+	if len(m.kept[from]) == 0 {
+		delete(m.kept, from)
+	}
+}
+
+// age has the time pass for which anything is retained.
+func (m *model) age(r *rapid.T) {
+	if len(m.kept) > 0 && rapid.IntRange(0, 3).Draw(r, "young") > 0 {
+		r.Skip("it is to be restored")
+	}
+	m.settle(r)
+	m.ages += len(m.kept)
+	m.skip(1001 * time.Hour)
+	clear(m.kept)
+	m.settle(r)
 }
 
 func (m *model) domain(r *rapid.T, lease string) {
@@ -297,10 +466,52 @@ func (m *model) settle(r *rapid.T) {
 		}
 		r.Fatal("it does not come to rest")
 	}
-	m.checkRest(r, leaseIDs...)
+	m.checkRest(r, modelLeases...)
+	m.checkKept(r)
 	for lease, l := range m.leases {
 		m.checkReleases(r, lease, l)
 	}
+}
+
+// checkKept holds what is retained against the model.
+func (m *model) checkKept(r *rapid.T) {
+	all, err := m.ListRetentions(context.Background())
+	if err != nil || len(all) != len(m.kept) {
+		r.Fatalf("there are retained %v, %v; want those of %v", all, err, m.kept)
+	}
+	for _, one := range all {
+		all := m.kept[one.LeaseUUID]
+		if len(all) == 0 {
+			r.Fatalf("lease %s is retained", one.LeaseUUID)
+		}
+		was := all[len(all)-1]
+		if m.status(one.LeaseUUID) != none {
+			continue // it lives again
+		}
+		info, err := m.GetProvision(context.Background(), one.LeaseUUID)
+		if err != nil || info.Status != backend.ProvisionStatusRetained || info.Items[0].Quantity != was.items[0].Quantity || info.RetainedUntil.IsZero() {
+			r.Fatalf("what is retained of lease %s is %+v, %v", one.LeaseUUID, info, err)
+		}
+	}
+}
+
+// checkFinds holds what is in the volumes of a lease against what was there before.
+func (m *model) checkFinds(r *rapid.T, lease string, l *modelLease) {
+	now := m.found(lease)
+	if l.items[0].SKU != disk {
+		return
+	}
+	for name, stamp := range now {
+		if before := l.finds[name]; stamp == "" || before != "" && before != stamp {
+			r.Fatalf("%s of lease %s finds %q in its volume; want %q", name, lease, stamp, before)
+		} else if before != "" && l.from != "" {
+			m.finds++
+		}
+	}
+	if l.finds == nil {
+		l.finds = map[string]string{}
+	}
+	maps.Copy(l.finds, now)
 }
 
 // checkReleases holds what serves against the model.
@@ -334,6 +545,7 @@ func (m *model) checkReleases(r *rapid.T, lease string, l *modelLease) {
 	}
 	if l.want == ready {
 		m.checkReplicas(r, lease, l)
+		m.checkFinds(r, lease, l)
 	}
 }
 

@@ -26,7 +26,7 @@ func succeeded(r *row) *row {
 			rel.Status = backend.ReleaseStatusSuperseded
 		}
 	}
-	next.Status, next.Op = backend.ProvisionStatusReady, nil
+	next.Status, next.Op, next.Was = backend.ProvisionStatusReady, nil, nil
 	next.FailCount, next.Reason, next.Message = 0, "", ""
 	for name, one := range next.Workloads { // there is nothing to return to
 		next.Workloads[name] = workload{Instance: one.Instance, Release: one.Release}
@@ -35,10 +35,21 @@ func succeeded(r *row) *row {
 	return next
 }
 
+// notUp is the row of a lease that could not be provisioned, or restored.
+func notUp(r *row, w *world, f *failure) *row {
+	if r.Op.Kind == opRestore {
+		return restoreFailed(r, f)
+	}
+	return failed(r, w, f)
+}
+
 // failed is the row of a lease that could not be provisioned. What was made of it
-// goes.
+// goes, its volumes too unless it had them before.
 func failed(r *row, w *world, f *failure) *row {
 	next := r.clone()
+	if r.Set != "" {
+		next.Spill = r.Op.ID
+	}
 	next.fail(f)
 	next.retire()
 	return next
@@ -48,8 +59,8 @@ func failed(r *row, w *world, f *failure) *row {
 func refused(r *row, w *world) *row {
 	f := &failure{backend.ReasonInternal, "internal error"}
 	switch {
-	case r.Op.Kind == opProvision:
-		return failed(r, w, f)
+	case r.Status == backend.ProvisionStatusProvisioning:
+		return notUp(r, w, f)
 	case r.Op.Failed != nil: // going back too
 		return lost(r)
 	}

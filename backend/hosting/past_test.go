@@ -19,7 +19,8 @@ type past struct {
 	calls map[string][]backend.CallbackStatus // that each lease should have sent, in order
 	seen  map[backend.ProvisionStatus]int
 	wrong []string
-	ever  map[id.ID]bool // workloads
+	lived map[string]bool // leases that were ready in this life
+	ever  map[id.ID]bool  // workloads
 }
 
 // moment is what counts of a row.
@@ -85,7 +86,7 @@ func (p *past) delete(key string) {
 func (p *past) step(lease string, next moment) {
 	if p.last == nil {
 		p.last, p.calls, p.seen = map[string]moment{}, map[string][]backend.CallbackStatus{}, map[backend.ProvisionStatus]int{}
-		p.ever = map[id.ID]bool{}
+		p.ever, p.lived = map[id.ID]bool{}, map[string]bool{}
 	}
 	for _, one := range next.Workloads {
 		p.ever[one.Instance] = true
@@ -96,6 +97,12 @@ func (p *past) step(lease string, next moment) {
 		return
 	}
 	p.seen[next.Status]++
+	switch {
+	case next.Status == ready:
+		p.lived[lease] = true
+	case before.Status == none, before.Status == gone:
+		delete(p.lived, lease)
+	}
 	if !slices.Contains(table[before.Status], next.Status) {
 		p.wrong = append(p.wrong, fmt.Sprintf("lease %s went from %q to %q", lease, before.Status, next.Status))
 	}
@@ -127,6 +134,20 @@ func (p *past) of(lease string) []backend.CallbackStatus {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.calls[lease])
+}
+
+// served reports whether a lease was ready in this life.
+func (p *past) served(lease string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lived[lease]
+}
+
+// blame notes something else that is wrong.
+func (p *past) blame(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wrong = append(p.wrong, what)
 }
 
 // everSeen is every workload that a row ever had.

@@ -34,7 +34,23 @@ const (
 	doRollback    verb = "rollback" // after a change that failed
 	doReturn      verb = "return"   // to what was there before such a one, instead of a restart
 	doDeprovision verb = "deprovision"
+
+	doOwn      verb = "own"       // record the volumes that are to be made
+	doSpill    verb = "spill"     // remove those of an operation that failed
+	doKeep     verb = "keep"      // have nothing to go back to after a restore
+	doGiveBack verb = "give back" // after a restore that failed
+	doGiveUp   verb = "give up"   // retain the volumes, or begin to remove them
+	doEmpty    verb = "empty"     // remove them
 )
+
+// changesWorkload reports whether it is a call by which the provider changes what runs.
+func (v verb) changesWorkload() bool {
+	switch v {
+	case doProvision, doDeploy, doRestart, doRollback, doReturn:
+		return true
+	}
+	return false
+}
 
 // effect is one call of the provider.
 type effect struct {
@@ -49,8 +65,17 @@ func planStep(r *row, w *world) plan {
 	if len(r.Old) > 0 {
 		return planOld(r, w)
 	}
+	switch {
+	case r.Spill != "":
+		return planSpill(r, w)
+	case w.set.heldBy(r.Lease) && w.set.claimed() && r.served() != nil:
+		return plan{effects: []effect{{verb: doKeep}}}
+	}
 	switch r.Status {
 	case backend.ProvisionStatusProvisioning:
+		if r.Op.Failed != nil {
+			return planRestoreBack(r, w)
+		}
 		return planProvision(r, w)
 	case backend.ProvisionStatusRestarting, backend.ProvisionStatusUpdating:
 		return planReplace(r, w)
@@ -59,7 +84,7 @@ func planStep(r *row, w *world) plan {
 	case backend.ProvisionStatusFailing:
 		return planFailing(r)
 	case backend.ProvisionStatusDeprovisioning:
-		return planGone(r)
+		return planGone(r, w)
 	case backend.ProvisionStatusFailed, backend.ProvisionStatusUnknown, backend.ProvisionStatusRetained:
 	}
 	return plan{wait: w.again}
@@ -69,7 +94,7 @@ func planStep(r *row, w *world) plan {
 // said that it removed it, and does not find it: that it does not find it is not
 // enough.
 func planOld(r *row, w *world) plan {
-	if r.Status == backend.ProvisionStatusProvisioning && !w.now.Before(r.Op.Deadline) {
+	if r.Status == backend.ProvisionStatusProvisioning && r.Op.Failed == nil && !w.now.Before(r.Op.Deadline) {
 		return plan{next: failed(r, w, tooLate("the lease was not ready"))}
 	}
 	effects := make([]effect, len(r.Old))
@@ -79,11 +104,26 @@ func planOld(r *row, w *world) plan {
 	return plan{effects: effects}
 }
 
+// planSpill removes the volumes that an operation made which failed.
+func planSpill(r *row, w *world) plan {
+	if w.set.heldBy(r.Lease) && w.set.spills(r.Spill) {
+		return plan{effects: []effect{{verb: doSpill}}}
+	}
+	next := r.clone()
+	next.Spill = ""
+	return plan{next: next}
+}
+
 func tooLate(what string) *failure { return &failure{backend.ReasonInternal, what + " in time"} }
 
 // planProvision brings the services up, each once those that it depends on are
 // there.
 func planProvision(r *row, w *world) plan {
+	if p, f := planImages(r, w); f != nil {
+		return plan{next: notUp(r, w, f)}
+	} else if p != nil {
+		return *p
+	}
 	var effects []effect
 	ready := true
 	for _, name := range order(r, w) {
@@ -103,7 +143,7 @@ func planProvision(r *row, w *world) plan {
 	}
 	switch {
 	case f != nil:
-		return plan{next: failed(r, w, f)}
+		return plan{next: notUp(r, w, f)}
 	case len(effects) > 0:
 		return plan{effects: effects}
 	}
@@ -143,16 +183,24 @@ func planReplace(r *row, w *world) plan {
 	if r.Op.Failed != nil {
 		return planBack(r, w)
 	}
+	if p, f := planImages(r, w); f != nil {
+		return plan{next: givenUp(r, w, f)}
+	} else if p != nil {
+		return *p
+	}
+	if r.Op.Kind == opRestart && r.Op.From == nil && len(r.Workloads) > 0 {
+		return planOrigins(r, w)
+	}
 	var effects []effect
 	ready := true
 	for _, name := range slices.Sorted(maps.Keys(r.Workloads)) {
 		one := r.Workloads[name]
 		st := w.status[one.Instance]
-		if !r.Op.Done[name] {
-			effects = append(effects, r.Op.forward(name, one, st))
+		if verb := r.Op.forward(name, one, st); verb != "" {
+			effects = append(effects, effect{verb: verb, service: name, instance: one.Instance, release: one.Release})
 			continue
 		}
-		ready = ready && st != nil && st.Ready && st.TargetReleaseID == one.Release
+		ready = ready && st != nil && st.Ready && st.TargetReleaseID == one.Release && (r.Op.Kind != opRestart || r.Op.restarted(name, st))
 	}
 	if ready && len(effects) == 0 {
 		return plan{next: succeeded(r)}
@@ -169,16 +217,21 @@ func planReplace(r *row, w *world) plan {
 	return plan{wait: sooner(w.timing.Recheck, w.again)}
 }
 
-// forward is what brings a service to where the operation wants it.
-func (o *operation) forward(service string, one workload, st *provider.InstanceStatus) effect {
-	e := effect{verb: doRestart, service: service, instance: one.Instance, release: one.Release}
+// forward is what the provider is to be told next to bring a service to where the
+// operation wants it; "" is nothing more.
+func (o *operation) forward(service string, one workload, st *provider.InstanceStatus) verb {
 	switch {
+	case o.Kind == opUpdate && !o.Done[service]:
+		return doDeploy
 	case o.Kind == opUpdate:
-		e.verb = doDeploy
-	case st != nil && !st.TargetReleaseID.IsNil() && st.TargetReleaseID != one.Release:
-		e.verb = doReturn // an update failed, and could not be taken back
+	case o.From[service].Return:
+		if !o.Done[service] && astray(st, one) {
+			return doReturn
+		}
+	case o.wantsRestart(service, st):
+		return doRestart
 	}
-	return e
+	return ""
 }
 
 // planBack takes every service back to what it was before the operation.
@@ -229,12 +282,30 @@ func planFailing(r *row) plan {
 	return plan{next: next}
 }
 
-// planGone ends a lease whose workloads are gone.
-func planGone(r *row) plan {
+// planGone ends a lease whose workloads are gone: its volumes go one way or the other,
+// and then it is told.
+func planGone(r *row, w *world) plan {
+	s := w.set
+	switch {
+	case s.heldBy(r.Lease):
+		return plan{effects: []effect{{verb: doGiveUp}}}
+	case s.leftBy(r.Lease) && s.State == setReaping && s.Attempts >= maxAttempts:
+		return plan{next: gone(r, backend.CallbackPayload{Status: backend.CallbackStatusFailed, Error: "volume cleanup exhausted"})}
+	case s.leftBy(r.Lease) && s.State == setReaping:
+		if due := s.TriedAt.Add(attemptWait(w.timing.Recheck, s.Attempts)); s.Attempts > 0 && w.now.Before(due) {
+			return plan{wait: due.Sub(w.now)}
+		}
+		return plan{effects: []effect{{verb: doEmpty}}}
+	}
+	return plan{next: gone(r, backend.CallbackPayload{Status: backend.CallbackStatusDeprovisioned, Retained: s.leftBy(r.Lease)})}
+}
+
+func gone(r *row, last backend.CallbackPayload) *row {
 	next := r.clone()
 	next.Gone = true
-	next.announce(next.Life+"/gone", backend.CallbackStatusDeprovisioned, "")
-	return plan{next: next}
+	last.LeaseUUID = r.Lease
+	next.Pending = append(next.Pending, pending{Op: next.Life + "/gone", URL: r.CallbackURL, Payload: last})
+	return next
 }
 
 // firstFailure is why a workload has failed, nil while none has.

@@ -4,7 +4,7 @@ package hosting_test
 
 // modelChecks times the steps of TestMain, less those that make no sense, is more than
 // 20,000 steps.
-const modelChecks = "700"
+const modelChecks = "900"
 
 // underRace says so to tests that would take too long.
 const underRace = false

@@ -161,7 +161,7 @@ func TestTwentyLeasesAtOnce(t *testing.T) {
 			t.Errorf("%d containers are counted", got)
 		}
 		each(func(lease string) error { return w.Deprovision(context.Background(), lease) })
-		if keys, _ := w.store.List(context.Background(), ""); len(keys) > 0 {
+		if keys := w.left(); len(keys) > 0 {
 			t.Errorf("left in the store is %q", keys)
 		}
 	})
@@ -230,6 +230,10 @@ func TestADeprovisionInEveryMoment(t *testing.T) {
 
 func (s story) overtaken(t *testing.T, at int) bool {
 	w := newWorld(t)
+	if s.gives {
+		w.retention.OnClose = false
+		w.open()
+	}
 	s.before(w)
 	came, done := false, make(chan error, 1)
 	w.onMoments(func(n int, _ string) (error, bool) {
@@ -257,7 +261,9 @@ func (s story) overtaken(t *testing.T, at int) bool {
 	if got := w.status(leaseIDs[0]); got != none {
 		t.Errorf("at %d it is %q", at, got)
 	}
-	if keys, _ := w.store.List(context.Background(), ""); len(keys) > 0 {
+	w.heal()
+	w.giveAllUp(w.t)
+	if keys := w.left(); len(keys) > 0 {
 		t.Errorf("at %d left in the store is %q", at, keys)
 	}
 	return true

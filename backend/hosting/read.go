@@ -18,22 +18,12 @@ func (h *Hosting) info(r *row) backend.ProvisionInfo {
 	out := backend.ProvisionInfo{
 		LeaseUUID: r.Lease, ProviderUUID: r.ProviderUUID, Status: r.Status, CreatedAt: r.CreatedAt, FailCount: r.FailCount,
 		Reason: r.Reason, Message: r.Message, LastError: r.Message, BackendName: h.cfg.Name, Tenant: r.Tenant,
-		Items: slices.Clone(r.Items),
 	}
-	for _, item := range r.Items {
-		out.Quantity += item.Quantity
-	}
-	if len(r.Items) == 1 {
-		out.SKU = r.Items[0].SKU
-	}
+	var images map[string]string
 	if rel := r.release(r.manifestVersion()); rel != nil {
-		out.ServiceImages = maps.Clone(rel.Images)
-		if len(rel.Images) == 1 {
-			for _, image := range rel.Images {
-				out.Image = image
-			}
-		}
+		images = rel.Images
 	}
+	describeItems(&out, r.Items, images)
 	return out
 }
 
@@ -46,14 +36,25 @@ func (h *Hosting) live(lease string) (*row, error) {
 	return r, nil
 }
 
-// GetProvision implements backend.Backend.
-func (h *Hosting) GetProvision(_ context.Context, lease string) (*backend.ProvisionInfo, error) {
-	r, err := h.live(lease)
-	if err != nil {
-		return nil, err
+// GetProvision implements backend.Backend: a lease as it is, else as it is retained, else
+// as it failed last.
+func (h *Hosting) GetProvision(ctx context.Context, lease string) (*backend.ProvisionInfo, error) {
+	r, unknown := h.live(lease)
+	if unknown == nil {
+		out := h.info(r)
+		return &out, nil
 	}
-	out := h.info(r)
-	return &out, nil
+	if out := h.retainedInfo(lease); out != nil {
+		return out, nil
+	}
+	d, err := h.diagnosis(ctx, lease)
+	switch {
+	case err != nil:
+		return nil, err
+	case d != nil:
+		return d.info(h.cfg.Name), nil
+	}
+	return nil, unknown
 }
 
 // ListProvisions implements backend.Backend.
@@ -163,14 +164,23 @@ const (
 	maxLogs = 32 << 20 // of a lease
 )
 
-// GetLogs implements backend.Backend.
+// GetLogs implements backend.Backend. Of a lease that failed and whose containers are
+// gone it is what was kept of them.
 func (h *Hosting) GetLogs(ctx context.Context, lease string, tail int) (map[string]string, error) {
-	r, err := h.live(lease)
-	if err != nil {
-		return nil, err
-	}
 	if tail <= 0 {
 		tail = backend.DefaultLogTail
+	}
+	r, unknown := h.live(lease)
+	if unknown != nil || r.Status == backend.ProvisionStatusFailed && len(r.Workloads) == 0 {
+		d, err := h.diagnosis(ctx, lease)
+		switch {
+		case err != nil:
+			return nil, err
+		case d != nil:
+			return d.tail(min(tail, backend.MaxLogTail)), nil
+		case unknown != nil:
+			return nil, unknown
+		}
 	}
 	out, left := map[string]string{}, maxLogs
 	for _, item := range r.Items {

@@ -23,6 +23,14 @@ func one(quantity int) []backend.LeaseItem {
 	return []backend.LeaseItem{{SKU: micro, Quantity: quantity, ServiceName: "app"}}
 }
 
+// onDisk are items with a disk each.
+func onDisk(items []backend.LeaseItem) []backend.LeaseItem {
+	for i := range items {
+		items[i].SKU = disk
+	}
+	return items
+}
+
 // three is a lease with three, of which there is none of one.
 func three() []backend.LeaseItem {
 	return []backend.LeaseItem{

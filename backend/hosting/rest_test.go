@@ -2,7 +2,6 @@ package hosting_test
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,16 +19,22 @@ func (w *world) rest() bool {
 	})
 }
 
+// status is that of a lease that is there; what is left of it otherwise counts not.
 func (w *world) status(lease string) backend.ProvisionStatus {
-	info, err := w.GetProvision(context.Background(), lease)
-	if errors.Is(err, backend.ErrNotProvisioned) {
-		return none
-	}
+	all, err := w.LookupProvisions(context.Background(), []string{lease})
 	if err != nil {
 		w.t.Error(err)
+	}
+	if len(all) == 0 {
 		return none
 	}
-	return info.Status
+	return all[0].Status
+}
+
+// left is what the store has, but for why leases failed.
+func (w *world) left() []string {
+	keys, _ := w.store.List(context.Background(), "")
+	return slices.DeleteFunc(keys, func(key string) bool { return strings.HasPrefix(key, "diagnostics/") })
 }
 
 func (w *world) sent(lease string) []backend.CallbackStatus {
@@ -59,6 +64,13 @@ func (w *world) checkRest(t interface{ Errorf(string, ...any) }, leases ...strin
 	if want := w.Held(); !reflect.DeepEqual(held, want) {
 		t.Errorf("the pool has %v; the rows %v", held, want)
 	}
+	kept := map[string]int64{}
+	for _, r := range w.pool.Facts().Retained {
+		kept[r.Lease] = r.DiskMB
+	}
+	if want := w.LeftMB(); !reflect.DeepEqual(kept, want) {
+		t.Errorf("the pool has retained %v; the records %v", kept, want)
+	}
 	w.checkProvider(t, leases)
 	w.checkStore(t)
 }
@@ -83,12 +95,27 @@ func (w *world) checkProvider(t interface{ Errorf(string, ...any) }, leases []st
 	}
 }
 
+// checkStore finds what belongs to nobody: the records of volumes to a lease or to who left
+// them, and the volumes to their records.
 func (w *world) checkStore(t interface{ Errorf(string, ...any) }) {
-	keys, _ := w.store.List(context.Background(), "")
-	for _, key := range keys {
-		lease, _, _ := strings.Cut(key[strings.IndexByte(key, '/')+1:], "/")
-		if w.status(lease) == none {
-			t.Errorf("left in the store is %s", key)
+	known := w.Volumes()
+	for _, key := range w.left() {
+		of, rest, _ := strings.Cut(key, "/")
+		name, _, _ := strings.Cut(rest, "/")
+		switch of {
+		case "volumes", "retained":
+			if !known.Has(name, of == "retained") {
+				t.Errorf("left in the store is %s", key)
+			}
+		default:
+			if w.status(name) == none {
+				t.Errorf("left in the store is %s", key)
+			}
+		}
+	}
+	for _, volume := range w.cluster.KeptVolumes() {
+		if !known.Names(volume) {
+			t.Errorf("nobody has volume %s", volume)
 		}
 	}
 }

@@ -2,8 +2,11 @@ package hosting_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -166,12 +169,89 @@ func (m mortal) change(ctx context.Context, verb string, instance id.ID, f func(
 	})
 }
 
+// mounts notes what is wrong with a mount: each volume has to be, by what the store says
+// then, the lease's that the workload is of.
+func (m mortal) mounts(instance id.ID, volumes []provider.VolumeSpec) {
+	for _, v := range volumes {
+		for _, volume := range v.IDs {
+			if owner, state, _ := m.w.ownerOf(volume); state != "held" || !slices.Contains(m.w.Workloads(owner), instance) {
+				m.w.past.blame(fmt.Sprintf("volume %s of lease %q, which is %q, is mounted by another", volume, owner, state))
+			}
+		}
+	}
+}
+
+// spills reports whether a lease gives up what an operation made.
+func (w *world) spills(lease, op string) bool {
+	rec, _ := w.store.Get(context.Background(), "leases/"+lease)
+	return strings.Contains(string(rec.Value), fmt.Sprintf(`"spill":%q`, op))
+}
+
+// ownerOf is whose the store says that a volume is, and which operation made it.
+func (w *world) ownerOf(volume string) (owner, state, op string) {
+	keys, _ := w.store.List(context.Background(), "volumes/")
+	for _, key := range keys {
+		rec, _ := w.store.Get(context.Background(), key)
+		var s struct {
+			Owner string `json:"owner"`
+			State string `json:"state"`
+			Slots []struct {
+				ID string `json:"id"`
+				Op string `json:"op"`
+			} `json:"slots"`
+		}
+		if err := json.Unmarshal(rec.Value, &s); err != nil {
+			w.t.Error(err)
+		}
+		for _, slot := range s.Slots {
+			if strings.HasPrefix(volume, slot.ID+"-") {
+				return s.Owner, s.State, slot.Op
+			}
+		}
+	}
+	return "", "nobody's", ""
+}
+
+// hasVolumes reports whether the store has volumes of a lease.
+func (w *world) hasVolumes(lease string) bool {
+	keys, _ := w.store.List(context.Background(), "volumes/")
+	return slices.ContainsFunc(keys, func(key string) bool {
+		rec, _ := w.store.Get(context.Background(), key)
+		return strings.Contains(string(rec.Value), fmt.Sprintf(`"owner":%q`, lease)) && strings.Contains(string(rec.Value), `"slots":[`)
+	})
+}
+
+// RemoveKeptVolume notes a volume that is removed while it is retained, or that serves a
+// lease.
+func (m mortal) RemoveKeptVolume(ctx context.Context, tenant, volume string) error {
+	return m.effect("remove volume", func() error {
+		if m.w.stuck != nil {
+			return m.w.stuck
+		}
+		owner, state, op := m.w.ownerOf(volume)
+		made := state == "held" && (!m.w.past.served(owner) || m.w.spills(owner, op)) // by what failed
+		if state != "reaping" && !made {
+			m.w.past.blame("volume " + volume + " is removed, and is " + state)
+		}
+		return m.Provider.RemoveKeptVolume(ctx, tenant, volume)
+	})
+}
+
+func (m mortal) KeptVolumeUsage(ctx context.Context, tenant string, volumes []string) (map[string]int64, error) {
+	if m.w.usage != nil {
+		return m.w.usage(volumes)
+	}
+	return m.Provider.KeptVolumeUsage(ctx, tenant, volumes)
+}
+
 func (m mortal) Provision(ctx context.Context, req provider.ProvisionRequest) (res *provider.ProvisionResult, err error) {
+	m.mounts(req.InstanceID, req.Services[0].Volumes)
 	err = m.change(ctx, "provision", req.InstanceID, func() error { res, err = m.Provider.Provision(ctx, req); return err })
 	return res, err
 }
 
 func (m mortal) Deploy(ctx context.Context, req provider.DeployRequest) (res *provider.DeployResult, err error) {
+	m.mounts(req.InstanceID, req.Services[0].Volumes)
 	err = m.change(ctx, "deploy", req.InstanceID, func() error { res, err = m.Provider.Deploy(ctx, req); return err })
 	return res, err
 }

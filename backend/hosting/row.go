@@ -20,16 +20,18 @@ type row struct {
 	Format int    `json:"format"`
 	Lease  string `json:"lease"`
 	// Life is another one each time that the lease is provisioned after it was gone.
-	Life         string                  `json:"life"`
-	Tenant       string                  `json:"tenant"`
-	ProviderUUID string                  `json:"provider_uuid"`
-	Items        []backend.LeaseItem     `json:"items"`
-	CallbackURL  string                  `json:"callback_url"`
-	CreatedAt    time.Time               `json:"created_at"`
-	Status       backend.ProvisionStatus `json:"status"`
-	FailCount    int                     `json:"fail_count,omitempty"`
-	Reason       backend.Reason          `json:"reason,omitempty"`
-	Message      string                  `json:"message,omitempty"`
+	Life         string              `json:"life"`
+	Tenant       string              `json:"tenant"`
+	ProviderUUID string              `json:"provider_uuid"`
+	Items        []backend.LeaseItem `json:"items"`
+	// Was are the items with which it was ready last, while others are tried.
+	Was         []backend.LeaseItem     `json:"was,omitempty"`
+	CallbackURL string                  `json:"callback_url"`
+	CreatedAt   time.Time               `json:"created_at"`
+	Status      backend.ProvisionStatus `json:"status"`
+	FailCount   int                     `json:"fail_count,omitempty"`
+	Reason      backend.Reason          `json:"reason,omitempty"`
+	Message     string                  `json:"message,omitempty"`
 
 	// Workloads are by service. They are there before the provider knows them.
 	Workloads map[string]workload `json:"workloads,omitempty"`
@@ -39,6 +41,10 @@ type row struct {
 	Old []id.ID `json:"old,omitempty"`
 	// Pending are callbacks that the outbox does not have yet.
 	Pending []pending `json:"pending,omitempty"`
+	// Set is under what its volumes are recorded; that record says whether it owns them.
+	Set string `json:"set,omitempty"`
+	// Spill is an operation that failed, and whose volumes are to go.
+	Spill string `json:"spill,omitempty"`
 	// Deaths counts how often it failed by itself, ever.
 	Deaths int `json:"deaths,omitempty"`
 	// Gone says that nothing is left but the row, once the callbacks are handed on.
@@ -70,6 +76,7 @@ const (
 	opProvision opKind = "provision"
 	opRestart   opKind = "restart"
 	opUpdate    opKind = "update"
+	opRestore   opKind = "restore"
 )
 
 // operation is a change that a request asked for.
@@ -81,6 +88,11 @@ type operation struct {
 	Deadline time.Time `json:"deadline"`
 	// Done are the services whose workload the provider was told to change.
 	Done map[string]bool `json:"done,omitempty"`
+	// Paths are the directories that the images declare, by service; nil before that is
+	// known.
+	Paths map[string][]string `json:"paths"`
+	// From is what a restart found, by service; nil before it looked.
+	From map[string]origin `json:"from,omitempty"`
 	// Failed says why it failed. What was changed then goes back.
 	Failed *failure `json:"failed,omitempty"`
 	// Back are the services whose workload the provider was told to take back.
@@ -102,24 +114,24 @@ type pending struct {
 	Payload backend.CallbackPayload `json:"payload"`
 }
 
-// states are those that a row may have, and what is under way in them.
-var states = map[backend.ProvisionStatus]opKind{
-	backend.ProvisionStatusProvisioning: opProvision, backend.ProvisionStatusRestarting: opRestart, backend.ProvisionStatusUpdating: opUpdate,
-	backend.ProvisionStatusReady: "", backend.ProvisionStatusFailing: "", backend.ProvisionStatusFailed: "",
-	backend.ProvisionStatusDeprovisioning: "",
+// states are those that a row may have, and what may be under way in them.
+var states = map[backend.ProvisionStatus][]opKind{
+	backend.ProvisionStatusProvisioning: {opProvision, opRestore}, backend.ProvisionStatusRestarting: {opRestart}, backend.ProvisionStatusUpdating: {opUpdate},
+	backend.ProvisionStatusReady: nil, backend.ProvisionStatusFailing: nil, backend.ProvisionStatusFailed: nil,
+	backend.ProvisionStatusDeprovisioning: nil,
 }
 
 // clone is a row that may be changed.
 func (r *row) clone() *row {
 	out := *r
-	out.Items = slices.Clone(r.Items)
+	out.Items, out.Was = slices.Clone(r.Items), slices.Clone(r.Was)
 	out.Workloads = maps.Clone(r.Workloads)
 	out.Releases = slices.Clone(r.Releases)
 	out.Pending = slices.Clone(r.Pending)
 	out.Old = slices.Clone(r.Old)
 	if r.Op != nil {
 		op := *r.Op
-		op.Done, op.Back = maps.Clone(op.Done), maps.Clone(op.Back)
+		op.Done, op.Back, op.From = maps.Clone(op.Done), maps.Clone(op.Back), maps.Clone(op.From)
 		if op.Failed != nil {
 			f := *op.Failed
 			op.Failed = &f
@@ -137,6 +149,24 @@ func (r *row) active() *release {
 		}
 	}
 	return nil
+}
+
+// served is the release that is active, or was last; nil when none ever was.
+func (r *row) served() *release {
+	for i := range slices.Backward(r.Releases) {
+		if status := r.Releases[i].Status; status == backend.ReleaseStatusActive || status == backend.ReleaseStatusSuperseded {
+			return &r.Releases[i]
+		}
+	}
+	return nil
+}
+
+// servedItems are those of the release that served.
+func (r *row) servedItems() []backend.LeaseItem {
+	if r.Was != nil {
+		return r.Was
+	}
+	return r.Items
 }
 
 // release finds one by its version.
@@ -201,8 +231,8 @@ func decodeRow(lease string, b []byte) (*row, error) {
 	if r.Lease != lease {
 		return nil, fmt.Errorf("it is the row of lease %q", r.Lease)
 	}
-	kind, known := states[r.Status]
-	if !known || (kind != "") != (r.Op != nil) || r.Op != nil && r.Op.Kind != kind {
+	kinds, known := states[r.Status]
+	if !known || (len(kinds) > 0) != (r.Op != nil) || r.Op != nil && !slices.Contains(kinds, r.Op.Kind) {
 		return nil, fmt.Errorf("its status is %q, and its operation another's", r.Status)
 	}
 	return &r, nil

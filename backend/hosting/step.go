@@ -46,11 +46,12 @@ func (h *Hosting) preempt(lease string) {
 	}
 }
 
-// Leases is every lease that Step is to be called for.
+// Leases is every lease that Step is to be called for, and the Reaper.
 func (h *Hosting) Leases(ctx context.Context) ([]string, error) {
 	all, _ := h.rows.page("", 0)
 	seen := make(map[string]bool, len(all))
-	out := make([]string, 0, len(all))
+	out := make([]string, 0, len(all)+1)
+	out = append(out, Reaper)
 	for _, r := range all {
 		seen[r.Lease] = true
 		out = append(out, r.Lease)
@@ -76,6 +77,9 @@ const soon = time.Millisecond
 // latest; 0 is when Watch tells of the lease. After an error that is for the caller to
 // say.
 func (h *Hosting) Step(ctx context.Context, lease string) (time.Duration, error) {
+	if lease == Reaper {
+		return h.sweep(ctx)
+	}
 	var again time.Duration
 	overtaken, err := h.alone(ctx, lease, func(ctx context.Context) (err error) {
 		again, err = h.advance(ctx, lease)
@@ -121,14 +125,14 @@ func (h *Hosting) follow(ctx context.Context, k kept) (time.Duration, error) {
 	w, p, err := h.think(ctx, k.row)
 	if errors.Is(err, errUnusable) && k.row.Op != nil {
 		h.cfg.Logger.ErrorContext(ctx, "a manifest cannot be used", "lease", k.row.Lease, "error", err)
-		return soon, h.write(ctx, refused(k.row, w), k)
+		return soon, h.conclude(ctx, refused(k.row, w), k)
 	}
 	if err != nil {
 		return 0, err
 	}
 	switch {
 	case p.next != nil:
-		return soon, h.write(ctx, p.next, k)
+		return soon, h.conclude(ctx, p.next, k)
 	case len(p.effects) > 0:
 		return h.carryOut(ctx, k, w, p)
 	}
@@ -173,8 +177,8 @@ func (h *Hosting) write(ctx context.Context, r *row, before kept) error {
 		if _, err := h.rows.put(ctx, r, before.version); err != nil {
 			return err
 		}
-		if !r.holds() {
-			h.cfg.Pool.Release(r.Lease)
+		if !r.runs() {
+			h.settle(r.Lease, r)
 		}
 		return nil
 	})

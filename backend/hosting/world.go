@@ -20,6 +20,12 @@ type world struct {
 	// status is what the provider says of each workload, nil of one that it does not
 	// know.
 	status map[id.ID]*provider.InstanceStatus
+	// set is the record of the lease's volumes, nil while there is none; disks are those of
+	// an instance of each service, in MB.
+	set   *set
+	disks map[string]int64
+	// declared is what the images declare, nil where nobody has to ask.
+	declared *declared
 	// again is when the provider wants the next step of a workload; 0 is not.
 	again time.Duration
 }
@@ -34,6 +40,13 @@ func (h *Hosting) observe(ctx context.Context, r *row, step bool) (*world, error
 	w := &world{now: h.cfg.Now(), timing: h.cfg.Timing, status: map[id.ID]*provider.InstanceStatus{}}
 	if len(r.Old) > 0 {
 		return w, nil
+	}
+	if r.Set != "" {
+		var err error
+		if w.set, err = h.freshSet(ctx, r.Set); err != nil {
+			return w, err
+		}
+		w.disks = h.disks(r.Items)
 	}
 	for _, one := range r.Workloads {
 		if err := h.look(ctx, w, one.Instance, step); err != nil {
@@ -53,7 +66,10 @@ func (h *Hosting) observe(ctx context.Context, r *row, step bool) (*world, error
 	if w.stack, err = manifest.Parse(payload); err != nil {
 		return w, fmt.Errorf("%w: number %d: %w", errUnusable, r.Op.Version, err)
 	}
-	return w, nil
+	if r.Op.Kind == opRestart || !step {
+		return w, nil
+	}
+	return w, h.inspect(ctx, r, w)
 }
 
 // look asks for the status of one workload, after it had its chance to go on.

@@ -23,7 +23,12 @@ import (
 	"github.com/berth-cloud/berth/secrets"
 )
 
-const micro = "018f3c1e-7b2a-7c4d-9e5f-00000000000a"
+// SKUs: without a disk, with one, and with a smaller one.
+const (
+	micro = "018f3c1e-7b2a-7c4d-9e5f-00000000000a"
+	disk  = "018f3c1e-7b2a-7c4d-9e5f-00000000000b"
+	tiny  = "018f3c1e-7b2a-7c4d-9e5f-00000000000c"
+)
 
 // world is a hosting on a cluster in memory, with its callbacks.
 type world struct {
@@ -37,6 +42,9 @@ type world struct {
 	past    *past
 	// Of the process that runs.
 	noDomains bool
+	retention hosting.Retention
+	stamps    map[string]string // what a container found in its volume, or left there first
+	before    map[string]string // what they found before
 	*hosting.Hosting
 	pool *pool.Pool
 	proc *proc
@@ -48,12 +56,15 @@ type world struct {
 	// hook is told of every moment before and after an effect; see proc.
 	hook     func(n int, what string) (err error, dies bool)
 	loud     bool
-	struck   bool           // a hook did something
-	cuts     bool           // the provider may be cut off
-	hangs    chan struct{}  // looks at the provider wait for it
-	blind    bool           // no row can be read
-	down     bool           // the provider says nothing of any workload
-	full     error          // of the outbox
+	struck   bool          // a hook did something
+	cuts     bool          // the provider may be cut off
+	hangs    chan struct{} // looks at the provider wait for it
+	blind    bool          // no row can be read
+	down     bool          // the provider says nothing of any workload
+	full     error         // of the outbox
+	ahead    time.Duration // by which the hosting's time is
+	stuck    error         // of the removal of volumes
+	usage    func(volumes []string) (map[string]int64, error)
 	idle     int            // calls of Deprovision that say they did what they did not
 	slanders int            // looks that say that a workload has failed which has not
 	dead     map[id.ID]bool // workloads that the provider says have failed
@@ -62,18 +73,86 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{
-		t: t, past: &past{}, dead: map[id.ID]bool{}, cluster: memory.NewCluster(nil), records: provider.NewMemoryStore(), store: provider.NewMemoryStore(), calls: new(backendtest.Callbacks), vault: secrets.NewMemory(),
+		t: t, past: &past{}, retention: hosting.Retention{OnClose: true}, stamps: map[string]string{}, dead: map[id.ID]bool{}, cluster: memory.NewCluster(nil), records: provider.NewMemoryStore(), store: provider.NewMemoryStore(), calls: new(backendtest.Callbacks), vault: secrets.NewMemory(),
 	}
 	t.Cleanup(w.cluster.Close)
 	w.out = &postbox{calls: w.calls, known: map[string]bool{}, waiting: map[string][]backend.CallbackPayload{}}
-	for _, version := range []string{"1", "2"} {
-		w.cluster.AddImage("docker.io/library/program:"+version, memory.Image{
-			Env: map[string]string{"VERSION": version}, Entrypoint: []string{"/program"}, Command: []string{"listen:8080", "wait"},
-			Programs: map[string]memory.Program{"/program": func(ctx context.Context, p *memory.Process) int { return script.Run(ctx, process{p}) }},
-		})
-	}
+	w.heal()
 	w.open()
 	return w
+}
+
+// image is a program with a volume, and /tmp as another one, which is none.
+func (w *world) image(version string) memory.Image {
+	return memory.Image{
+		Env: map[string]string{"VERSION": version}, Entrypoint: []string{"/program"}, Command: []string{"listen:8080", "wait"},
+		Volumes: []string{"/tmp", "/data"},
+		Programs: map[string]memory.Program{"/program": func(ctx context.Context, p *memory.Process) int {
+			w.stamp(p)
+			return script.Run(ctx, process{p})
+		}},
+	}
+}
+
+// stamp has a container look whether another was there before, and leave its name if
+// none was.
+func (w *world) stamp(p *memory.Process) {
+	found, err := p.ReadFile("/data/stamp")
+	if err != nil {
+		if found = []byte(p.Hostname()); p.WriteFile("/data/stamp", found) != nil {
+			found = nil
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stamps[p.Hostname()] = string(found)
+}
+
+// found is what the containers of a lease that is ready found, by service/index.
+func (w *world) found(lease string) map[string]string {
+	info, err := w.GetInfo(context.Background(), lease)
+	if err != nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := map[string]string{}
+	for name, s := range info.Services {
+		for _, one := range s.Instances {
+			out[fmt.Sprint(name, "/", one.InstanceIndex)] = w.stamps[one.ContainerID]
+		}
+	}
+	return out
+}
+
+// sicken has every program end at once, and heal no more.
+func (w *world) sicken() { w.addImages(false) }
+func (w *world) heal()   { w.addImages(true) }
+
+func (w *world) addImages(well bool) {
+	for _, version := range []string{"1", "2"} {
+		image := w.image(version)
+		run := image.Programs["/program"]
+		image.Programs["/program"] = func(ctx context.Context, p *memory.Process) int {
+			if !well {
+				return 3
+			}
+			return run(ctx, p)
+		}
+		w.cluster.AddImage("docker.io/library/program:"+version, image)
+	}
+}
+
+// giveAllUp has the time pass for which anything is retained.
+func (w *world) giveAllUp(t testing.TB) {
+	t.Helper()
+	w.retention = hosting.Retention{OnClose: true, Grace: time.Hour}
+	w.open()
+	w.skip(2 * time.Hour)
+	if !w.rest() {
+		t.Fatal("it does not come to rest")
+	}
+	w.checkRest(t)
 }
 
 // process connects within the cluster.
@@ -94,12 +173,16 @@ func (w *world) open() {
 func (w *world) tryOpen() error {
 	w.t.Helper()
 	catalog, err := sku.New(sku.Config{
-		Profiles: []sku.Profile{{Name: "micro", CPUCores: 0.25, MemoryMB: 64}}, Mapping: []sku.Mapping{{SKU: micro, Profile: "micro"}},
+		Profiles: []sku.Profile{
+			{Name: "micro", CPUCores: 0.25, MemoryMB: 64}, {Name: "disk", CPUCores: 0.25, MemoryMB: 64, DiskMB: 64}, {Name: "tiny", CPUCores: 0.25, MemoryMB: 64, DiskMB: 1},
+		},
+		Mapping:         []sku.Mapping{{SKU: micro, Profile: "micro"}, {SKU: disk, Profile: "disk"}, {SKU: tiny, Profile: "tiny"}},
+		DiskEnforcement: sku.DiskUnenforced,
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.pool, err = pool.New(pool.Config{Total: sku.Size{MilliCPU: 25 * 250, MemoryMB: 64 * 25}})
+	w.pool, err = pool.New(pool.Config{Total: sku.Size{MilliCPU: 25 * 250, MemoryMB: 64 * 25, DiskMB: 64 * 50}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -113,7 +196,7 @@ func (w *world) tryOpen() error {
 		w.Hosting, err = hosting.Open(context.Background(), hosting.Config{
 			Name: "memory-1", Provider: mortal{w.mem, w.proc}, Store: traced{w.store, w.proc}, Outbox: lane{w.out, w.proc},
 			SKUs: catalog, Pool: w.pool, Images: images, Domains: !w.noDomains, BindAddress: netip.MustParseAddr("127.0.0.1"),
-			NewID: w.newID, Now: time.Now,
+			NewID: w.newID, Now: w.now, Retention: w.retention,
 			Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second},
 		})
 		if !errors.Is(err, errKilled) {
@@ -125,6 +208,19 @@ func (w *world) tryOpen() error {
 
 func (w *world) provider() *memory.Provider {
 	return memory.New(memory.Options{Cluster: w.cluster, Store: w.records, Vault: w.vault, Mode: memory.Stepped})
+}
+
+// now is the time of the hosting, which may be ahead.
+func (w *world) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Add(w.ahead)
+}
+
+func (w *world) skip(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ahead += d
 }
 
 func (w *world) newID() string {

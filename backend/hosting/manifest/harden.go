@@ -20,7 +20,13 @@ func standardTmpfs() []string { return []string{"/tmp", "/run"} }
 // hardened is what every container of a tenant has, whatever the document says.
 func hardened() *provider.SecuritySpec {
 	yes := true
-	return &provider.SecuritySpec{ReadOnlyRootFS: true, CapDrop: []string{"ALL"}, NoNewPrivileges: &yes}
+	return &provider.SecuritySpec{ReadOnlyRootFS: true, CapDrop: []string{"ALL"}, NoNewPrivileges: &yes, PidsLimit: pidsLimit}
+}
+
+// InMemory reports whether a directory is in memory in every container of the service,
+// whatever its image or its host say: an image's volume there is none.
+func (s *Service) InMemory(dir string) bool {
+	return slices.Contains(standardTmpfs(), dir) || slices.Contains(s.Tmpfs, dir)
 }
 
 // tmpfsSpecs are the standard ones, the document's and the host's, each path once.

@@ -29,6 +29,10 @@ type Place struct {
 	// Volumes are mounted in every replica, each replica having its own.
 	Volumes []provider.VolumeSpec
 
+	// Keeps says that the service is to be one whose replicas keep volumes, also while
+	// it has none: a later document may have some.
+	Keeps bool
+
 	// Tmpfs are directories in memory beside those of the document and those that
 	// every container has, such as the volumes of an image that gets none. One that
 	// is there already, or has a volume, is passed over.
@@ -44,15 +48,11 @@ type Workload struct {
 	// Request has Name, Kind and Services; who it is for, its network and its labels
 	// are the caller's.
 	Request provider.ProvisionRequest
-
-	// PidsLimit is how many processes and threads a container may have. A
-	// provider.SecuritySpec has no field for it: whoever reaches the engine sets it.
-	PidsLimit int64
 }
 
 // Workload makes of the service that an item names one workload: main alone, with as
-// many replicas as the item's quantity. It is a stateful set when it has volumes, so
-// that each replica keeps its own, and a deployment otherwise.
+// many replicas as the item's quantity. It is a stateful set when it has volumes, or is to
+// keep some, so that each replica has its own, and a deployment otherwise.
 //
 // The name of an item that has none is DefaultService. An item that no service has,
 // and a service that providers do not take (whose name is longer than
@@ -86,13 +86,10 @@ func (s *Stack) Workload(item backend.LeaseItem, at Place) (Workload, error) {
 		return Workload{}, refusal(name, err)
 	}
 	kind := provider.KindDeployment
-	if len(at.Volumes) > 0 {
+	if at.Keeps || len(at.Volumes) > 0 {
 		kind = provider.KindStatefulSet
 	}
-	return Workload{
-		Request:   provider.ProvisionRequest{Name: name, Kind: kind, Services: []provider.ServiceSpec{spec}},
-		PidsLimit: pidsLimit,
-	}, nil
+	return Workload{Request: provider.ProvisionRequest{Name: name, Kind: kind, Services: []provider.ServiceSpec{spec}}}, nil
 }
 
 func (at Place) check() error {

@@ -89,7 +89,7 @@ func TestEveryContainerIsHardenedWhateverTheDocumentSays(t *testing.T) {
 			}
 			s := w.Request.Services[0]
 			sec := s.Security
-			if len(w.Request.Services) != 1 || w.PidsLimit != 256 || !sec.ReadOnlyRootFS || sec.NoNewPrivileges == nil || !*sec.NoNewPrivileges ||
+			if len(w.Request.Services) != 1 || sec.PidsLimit != 256 || !sec.ReadOnlyRootFS || sec.NoNewPrivileges == nil || !*sec.NoNewPrivileges ||
 				!reflect.DeepEqual(sec.CapDrop, []string{"ALL"}) || sec.CapAdd != nil || s.Resources.CPUMillis != 250 || s.Resources.MemoryMB != 256 || s.Volumes != nil {
 				t.Errorf("%s: %+v, %+v", d.name, s, *sec)
 			}

@@ -53,5 +53,8 @@ func (m *metrics) watchPool(p *pool.Pool) {
 	gauge("berth_backend_cpu_cores_allocated", "Cores that leases hold.", func(s pool.Stats) float64 { return sku.Cores(s.Allocated.MilliCPU) })
 	gauge("berth_backend_memory_mb_total", "Memory that leases may hold.", func(s pool.Stats) float64 { return float64(s.Total.MemoryMB) })
 	gauge("berth_backend_memory_mb_allocated", "Memory that leases hold.", func(s pool.Stats) float64 { return float64(s.Allocated.MemoryMB) })
+	gauge("berth_backend_disk_mb_total", "Disk that leases may hold.", func(s pool.Stats) float64 { return float64(s.Total.DiskMB) })
+	gauge("berth_backend_disk_mb_allocated", "Disk that leases hold, or left.", func(s pool.Stats) float64 { return float64(s.Allocated.DiskMB) })
+	gauge("berth_backend_disk_mb_retained", "Disk that leases left.", func(s pool.Stats) float64 { return float64(s.RetainedDiskMB) })
 	gauge("berth_backend_instances", "Containers that leases hold.", func(s pool.Stats) float64 { return float64(s.ActiveContainers) })
 }

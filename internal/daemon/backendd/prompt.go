@@ -18,6 +18,7 @@ type prompt struct {
 var (
 	_ backend.Backend        = (*prompt)(nil)
 	_ backend.ProvisionPager = (*prompt)(nil)
+	_ backend.RetentionPager = (*prompt)(nil)
 	_ server.StatsSource     = (*prompt)(nil)
 	_ server.Drainer         = (*prompt)(nil)
 )
@@ -42,6 +43,11 @@ func (p *prompt) Restart(ctx context.Context, req backend.RestartRequest) error 
 // Update implements backend.Backend.
 func (p *prompt) Update(ctx context.Context, req backend.UpdateRequest) error {
 	return p.woken(req.LeaseUUID, p.Hosting.Update(ctx, req))
+}
+
+// Restore implements backend.Backend.
+func (p *prompt) Restore(ctx context.Context, req backend.RestoreRequest) error {
+	return p.woken(req.LeaseUUID, p.Hosting.Restore(ctx, req))
 }
 
 // Deprovision implements backend.Backend.

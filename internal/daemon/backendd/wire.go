@@ -74,6 +74,7 @@ func (b *backendd) hostingConfig() hosting.Config {
 			return err
 		},
 		BindAddress: b.set.BindAddress, Host: b.set.Host, NewID: uuid.NewString, Now: time.Now, Logger: b.logger, Timing: b.set.Timing,
+		Retention: b.set.Retention,
 	}
 }
 

@@ -54,13 +54,11 @@ var others = map[string]string{
 	"listen_addr": "listen", "address": "listen", "addr": "listen", "hmac_secret": "secret_file", "secret": "secret_file",
 	"callback_secret": "callback_secret_file", "docker_host": "docker", "host_address": "host", "network_subnet": "network_pool",
 	"registries": "allowed_registries", "skus": "sku_mapping", "profiles": "sku_profiles", "old_secret_file": "previous_secret_file",
-	"cpus": "cpu_cores", "cpu": "cpu_cores", "memory": "memory_mb", "disk": "disk_mb", "ca_file": "client_ca_file",
+	"retention_max_age": "retention.grace", "max_age": "grace", "cpus": "cpu_cores", "cpu": "cpu_cores", "memory": "memory_mb", "disk": "disk_mb", "ca_file": "client_ca_file",
 }
 
 func unknown(_, key string) (hint, notYet string) {
 	switch key {
-	case "retention", "retention_max_age", "retain_on_close":
-		return "", "data of a lease that is given up is deleted with it"
 	case "ingress":
 		return "", "leases are reached by the ports that they publish"
 	}

@@ -19,6 +19,8 @@ const (
 	maxTime     = 24 * time.Hour
 	maxMB       = 1 << 40
 	maxRegistry = 100
+	maxGrace    = 10 * 365 * 24 * time.Hour
+	maxRetained = 1 << 20
 )
 
 // fields are the keys of the file.
@@ -51,6 +53,8 @@ func fields() []field[draft] {
 		{Name: "allowed_registries", Required: true, Read: readRegistries},
 		{Name: "egress", Read: func(d *decoder, v value, f *draft) { yamlfile.Section(d, v, egressFields(), &f.Egress) }},
 		{Name: "timing", Read: func(d *decoder, v value, f *draft) { yamlfile.Section(d, v, timingFields(), &f.Timing) }},
+		{Name: "retain_on_close", Read: func(d *decoder, v value, f *draft) { f.Retention.OnClose, _ = d.Boolean(v) }},
+		{Name: "retention", Read: func(d *decoder, v value, f *draft) { yamlfile.Section(d, v, retentionFields(), &f.Retention) }},
 		{Name: "workers", Read: func(d *decoder, v value, f *draft) { f.Workers, _ = d.Integer(v, 1, maxWorkers) }},
 	}
 }
@@ -78,6 +82,15 @@ func egressFields() []field[egress.Policy] {
 	}
 }
 
+func retentionFields() []field[hosting.Retention] {
+	return []field[hosting.Retention]{
+		{Name: "grace", Read: func(d *decoder, v value, r *hosting.Retention) { r.Grace, _ = d.Duration(v, 0, maxGrace) }},
+		{Name: "max_per_tenant", Read: func(d *decoder, v value, r *hosting.Retention) { r.MaxPerTenant, _ = d.Integer(v, 0, maxRetained) }},
+		{Name: "max_tenant_mb", Read: func(d *decoder, v value, r *hosting.Retention) { r.MaxTenantMB = d.megabytes(v) }},
+		{Name: "max_total_mb", Read: func(d *decoder, v value, r *hosting.Retention) { r.MaxTotalMB = d.megabytes(v) }},
+	}
+}
+
 func timingFields() []field[hosting.Timing] {
 	at := func(name string, of func(*hosting.Timing) *time.Duration) field[hosting.Timing] {
 		return field[hosting.Timing]{Name: name, Read: func(d *decoder, v value, t *hosting.Timing) {
@@ -90,6 +103,7 @@ func timingFields() []field[hosting.Timing] {
 		at("rollback", func(t *hosting.Timing) *time.Duration { return &t.Rollback }),
 		at("recheck", func(t *hosting.Timing) *time.Duration { return &t.Recheck }),
 		at("watchdog", func(t *hosting.Timing) *time.Duration { return &t.Watchdog }),
+		at("reap", func(t *hosting.Timing) *time.Duration { return &t.Reap }),
 	}
 }
 

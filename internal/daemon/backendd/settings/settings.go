@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/berth-cloud/berth/backend/hosting"
 	"github.com/berth-cloud/berth/backend/hosting/egress"
@@ -35,12 +36,14 @@ type Settings struct {
 	BindAddress   netip.Addr // where the ports of leases are published
 	Host          string     // how clients name that address; "" is the address
 
-	SKUs    *sku.Catalog
-	Pool    pool.Config
-	Images  manifest.Policy
-	Egress  egress.Policy // of callbacks
-	Timing  hosting.Timing
-	Workers int // leases that are worked on at once
+	SKUs   *sku.Catalog
+	Pool   pool.Config
+	Images manifest.Policy
+	Egress egress.Policy // of callbacks
+	Timing hosting.Timing
+	// Retention is what becomes of the volumes of leases that are given up.
+	Retention hosting.Retention
+	Workers   int // leases that are worked on at once
 
 	// Behind a pointer that no encoder follows: it has the server's private key.
 	tls *tls.Config
@@ -56,6 +59,7 @@ const (
 	DefaultNetworkPool   = "10.214.0.0/16"
 	DefaultBindAddress   = "127.0.0.1"
 	DefaultWorkers       = 16
+	DefaultGrace         = 2160 * time.Hour // 90 days
 )
 
 // Options is what a file is judged by beside itself.
@@ -104,5 +108,6 @@ func defaults() *draft {
 	return &draft{Settings: Settings{
 		Listen: DefaultListen, NetworkPrefix: DefaultNetworkPrefix, NetworkPool: netip.MustParsePrefix(DefaultNetworkPool),
 		BindAddress: netip.MustParseAddr(DefaultBindAddress), Workers: DefaultWorkers,
+		Retention: hosting.Retention{Grace: DefaultGrace},
 	}}
 }

@@ -57,6 +57,9 @@ func TestAFileThatSaysLittleHasTheDefaults(t *testing.T) {
 	if len(s.Requests) != 1 || s.Requests[0].RevealString() != canary+"a.secret" || !s.Callback.Equal(s.Requests[0]) {
 		t.Error("the secrets are others than those of the file")
 	}
+	if s.Retention != (hosting.Retention{Grace: 2160 * time.Hour}) {
+		t.Errorf("%+v", s.Retention)
+	}
 	if s.Egress != (egress.Policy{}) || s.Pool != (pool.Config{Total: sku.Size{MilliCPU: 8000, MemoryMB: 16384}}) {
 		t.Errorf("%+v, %+v", s.Egress, s.Pool)
 	}
@@ -75,13 +78,19 @@ disk_enforcement: none
 total_disk_mb: 4096
 tenant_quota: {cpu_cores: 1.5, memory_mb: 512, disk_mb: 7}
 egress: {allow_loopback: true, allow_private: true}
-timing: {provision: 1m, replace: 2m, rollback: 3m, recheck: 4s, watchdog: 5m}
+timing: {provision: 1m, replace: 2m, rollback: 3m, recheck: 4s, watchdog: 5m, reap: 6m}
+retain_on_close: true
+retention: {grace: 48h, max_per_tenant: 2, max_tenant_mb: 100, max_total_mb: 1000}
 workers: 3
 `), settings.Options{Dir: folder(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := hosting.Timing{Provision: time.Minute, Replace: 2 * time.Minute, Rollback: 3 * time.Minute, Recheck: 4 * time.Second, Watchdog: 5 * time.Minute}
+	want := hosting.Timing{Provision: time.Minute, Replace: 2 * time.Minute, Rollback: 3 * time.Minute, Recheck: 4 * time.Second, Watchdog: 5 * time.Minute, Reap: 6 * time.Minute}
+	kept := hosting.Retention{OnClose: true, Grace: 48 * time.Hour, MaxPerTenant: 2, MaxTenantMB: 100, MaxTotalMB: 1000}
+	if s.Retention != kept {
+		t.Errorf("%+v", s.Retention)
+	}
 	if s.Timing != want || s.Workers != 3 || s.Listen != "0.0.0.0:9100" || s.Docker != "unix:///run/engine.sock" || s.NetworkPrefix != "leases" ||
 		s.NetworkPool != netip.MustParsePrefix("10.99.0.0/16") || s.BindAddress != netip.IPv4Unspecified() || s.Host != "docker-1.example.org" {
 		t.Errorf("%+v", s)
@@ -124,7 +133,11 @@ func TestWhatIsWrongIsSaidWithItsLine(t *testing.T) {
 		"quota":               {"name: docker-1", "name: docker-1\ntenant_quota: {cpu_cores: -1}", "the number is negative"},
 		"TLS without a key":   {"name: docker-1", "name: docker-1\ntls: {cert_file: a.pem}", "key_file is missing"},
 		"TLS without files":   {"name: docker-1", "name: docker-1\ntls: {cert_file: a.pem, key_file: a.key}", "a.pem: no such file"},
-		"retention":           {"name: docker-1", "name: docker-1\nretention: 1h", "not available yet"},
+		"retention":           {"name: docker-1", "name: docker-1\nretention: 1h", "retention: this is"},
+		"grace":               {"name: docker-1", "name: docker-1\nretention: {grace: -1h}", "retention.grace"},
+		"retained leases":     {"name: docker-1", "name: docker-1\nretention: {max_per_tenant: -1}", "is out of range"},
+		"retain":              {"name: docker-1", "name: docker-1\nretain_on_close: maybe", "not true or false"},
+		"retention of more":   {"name: docker-1", "name: docker-1\nretention: {count: 1}", "count"},
 		"egress of something": {"name: docker-1", "name: docker-1\negress: {allow_all: true}", "allow_all"},
 	} {
 		t.Run(name, func(t *testing.T) {
