@@ -44,7 +44,7 @@ type backendd struct {
 	state    provider.StateStore
 	docker   *docker.Provider
 	pool     *pool.Pool
-	outbox   *outbox.Outbox
+	outbox   *outbox.Post
 	hosting  *hosting.Hosting
 	engine   *reconcile.Engine
 }
@@ -115,6 +115,7 @@ func (b *backendd) serve(ctx context.Context) error {
 	}
 	part("server", func(ctx context.Context) error { return b.listen(ctx, listener, handler) })
 	part("engine", b.engine.Run)
+	part("callbacks", b.outbox.Run)
 	part("events", func(ctx context.Context) error {
 		b.engine.Watch(ctx, "leases", b.watch, nil)
 		return nil
