@@ -68,8 +68,9 @@ func exchange[T any](ctx context.Context, c *HTTPClient, e *endpoint[T], req req
 	case status == e.alsoOK, status == http.StatusNoContent:
 		return out, nil
 	}
-	if err := json.Unmarshal(body, &out); err != nil {
-		return out, fmt.Errorf("%w: %w", errWrongAnswer, err)
+	if out, err = e.read(body); err != nil {
+		// The decoder repeats what it could not read, however long that is.
+		return out, fmt.Errorf("%w: %s", errWrongAnswer, tidy(err.Error()))
 	}
 	if e.check != nil {
 		if err := e.check(req, out); err != nil {
@@ -77,6 +78,13 @@ func exchange[T any](ctx context.Context, c *HTTPClient, e *endpoint[T], req req
 		}
 	}
 	return out, nil
+}
+
+func (e *endpoint[T]) read(body []byte) (out T, err error) {
+	if e.decode != nil {
+		return e.decode(body)
+	}
+	return out, json.Unmarshal(body, &out)
 }
 
 func (r *route) succeeds(status int) bool {
