@@ -33,8 +33,10 @@ func (v *Verifier) Middleware(maxBody int64, next http.Handler) http.Handler {
 			return
 		}
 		signed := r.WithContext(r.Context()) // a copy: the caller's request stays as it is
-		signed.Body = io.NopCloser(bytes.NewReader(body))
-		signed.ContentLength = int64(len(body))
+		signed.Body, signed.ContentLength = http.NoBody, int64(len(body))
+		if len(body) > 0 {
+			signed.Body = io.NopCloser(bytes.NewReader(body))
+		}
 		next.ServeHTTP(w, signed)
 	})
 }

@@ -52,12 +52,12 @@ func leaseID(field string, text *string) error {
 	if *text == "" {
 		return badRequest(field + " is missing")
 	}
-	// uuid.Parse knows longer and shorter forms, which the order of lists does not.
-	id, err := uuid.Parse(*text)
-	if err != nil || len(*text) != len(uuid.UUID{}.String()) {
+	// The package knows longer and shorter forms, which the order of lists does not.
+	const length = 36
+	if len(*text) != length || uuid.Validate(*text) != nil {
 		return badRequest(field + " is not a UUID")
 	}
-	*text = id.String()
+	*text = strings.ToLower(*text)
 	return nil
 }
 
