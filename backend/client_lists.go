@@ -10,13 +10,19 @@ import (
 
 // decodeProvisions reads a list of leases.
 func decodeProvisions(body []byte) (out ListProvisionsResponse, err error) {
-	out.Provisions, out.Continue, err = decodeList(body, "provisions", func(p *ProvisionInfo) string { return p.LeaseUUID })
+	out.Provisions, out.Continue, err = decodeList(body, "provisions", func(d *json.Decoder, p *ProvisionInfo) (string, error) {
+		err := p.read(d.Decode) // as its UnmarshalJSON does, and the bytes are gone through once
+		return p.LeaseUUID, err
+	})
 	return out, err
 }
 
 // decodeRetentions reads a list of retained leases.
 func decodeRetentions(body []byte) (out ListRetentionsResponse, err error) {
-	out.Retentions, out.Continue, err = decodeList(body, "retentions", func(r *RetainedLease) string { return r.LeaseUUID })
+	out.Retentions, out.Continue, err = decodeList(body, "retentions", func(d *json.Decoder, r *RetainedLease) (string, error) {
+		err := d.Decode(r)
+		return r.LeaseUUID, err
+	})
 	return out, err
 }
 
@@ -27,7 +33,7 @@ func decodeRetentions(body []byte) (out ListRetentionsResponse, err error) {
 // millions of them does not become a hundred times as much memory. A list that is
 // there twice is none: one reader would take the one, another the other. The same goes
 // for the token.
-func decodeList[T any](body []byte, field string, name func(*T) string) (list []T, next string, err error) {
+func decodeList[T any](body []byte, field string, one oneOf[T]) (list []T, next string, err error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if err := expect(d, '{'); err != nil {
 		return nil, "", err
@@ -42,7 +48,7 @@ func decodeList[T any](body []byte, field string, name func(*T) string) (list []
 		case key == field && list != nil, key == "continue" && tokens > 0:
 			return nil, "", fmt.Errorf("it has %q twice", key)
 		case key == field:
-			list, err = decodeItems(d, field, name)
+			list, err = decodeItems(d, field, one)
 		case key == "continue":
 			tokens++
 			err = d.Decode(&next)
@@ -62,17 +68,20 @@ func decodeList[T any](body []byte, field string, name func(*T) string) (list []
 	return list, next, nil
 }
 
-func decodeItems[T any](d *json.Decoder, field string, name func(*T) string) ([]T, error) {
+// oneOf reads one item of a list, and says what its lease is called.
+type oneOf[T any] func(d *json.Decoder, into *T) (name string, err error)
+
+func decodeItems[T any](d *json.Decoder, field string, one oneOf[T]) ([]T, error) {
 	if err := expect(d, '['); err != nil {
 		return nil, err
 	}
 	list := []T{}
 	for d.More() {
 		var item T
-		if err := d.Decode(&item); err != nil {
+		switch name, err := one(d, &item); {
+		case err != nil:
 			return nil, err
-		}
-		if name(&item) == "" {
+		case name == "":
 			return nil, fmt.Errorf("one of its %s, number %d, has no lease_uuid", field, len(list)+1)
 		}
 		list = append(list, item)

@@ -31,6 +31,15 @@ func provisionOf(n int) backend.ProvisionRequest {
 	}
 }
 
+// provisionBody is the body of such a request.
+func provisionBody(n int) []byte {
+	text, err := json.Marshal(provisionOf(n))
+	if err != nil {
+		panic(err) // strings and numbers always encode
+	}
+	return text
+}
+
 // served is a handler on a port of the loopback.
 type served struct {
 	url     string

@@ -86,7 +86,7 @@ func profiled(ctx context.Context, o options) (err error) {
 }
 
 // names are the parts that can be measured alone.
-const names = "idle, deploy, provider, provider-calls, provider-fleet, pass, proxy, backend or backend-calls"
+const names = "idle, deploy, provider, provider-calls, provider-fleet, pass, proxy, backend, backend-calls, backend-server, backend-walk or backend-memory"
 
 // run measures the lines and writes the report when all of them are there.
 func run(ctx context.Context, o options) error {
@@ -99,7 +99,7 @@ func run(ctx context.Context, o options) error {
 	measures := []struct {
 		name    string
 		measure func(context.Context, options) ([]line, error)
-	}{{"idle", measureIdle}, {"deploy", measureDeploy}, {"provider-calls", measureCalls}, {"provider-fleet", measureFleet}, {"pass", measurePass}, {"proxy", measureProxy}, {"backend-calls", measureSignedCalls}}
+	}{{"idle", measureIdle}, {"deploy", measureDeploy}, {"provider-calls", measureCalls}, {"provider-fleet", measureFleet}, {"pass", measurePass}, {"proxy", measureProxy}, {"backend-calls", measureSignedCalls}, {"backend-server", measureServer}}
 	var lines []line
 	known := false
 	for _, m := range measures {
