@@ -34,7 +34,9 @@ func measureServer(ctx context.Context, _ options) ([]line, error) {
 		batch        int
 		requests     func(from, n int) [][]byte
 	}{
-		{"info", "", 2000, func(_, n int) [][]byte { return slices.Repeat([][]byte{signedRequest("GET", "/info/"+leaseID(1), nil)}, n) }},
+		{"info", "", 2000, func(_, n int) [][]byte {
+			return slices.Repeat([][]byte{signedRequest("GET", "/info/"+leaseID(1), nil)}, n)
+		}},
 		{"a page of 1000 leases", "; encoding them is nearly all of it", 20, func(_, n int) [][]byte {
 			return slices.Repeat([][]byte{signedRequest("GET", "/provisions?limit="+strconv.Itoa(pageLeases), nil)}, n)
 		}},
