@@ -90,7 +90,7 @@ func decodeItems[T any](d *json.Decoder, field string, one oneOf[T]) ([]T, error
 }
 
 // maxReleases is how many releases of a lease are believed.
-const maxReleases = 100_000
+const maxReleases = 10_000
 
 // decodeReleases reads what was deployed of a lease; null is nothing.
 func decodeReleases(body []byte) ([]ReleaseInfo, error) {

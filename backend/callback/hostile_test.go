@@ -106,7 +106,7 @@ func TestAReplayIsNotDeliveredForAsLongAsItsSignatureIsGood(t *testing.T) {
 					good++
 				}
 			}
-			time.Sleep(250*time.Millisecond - 1)
+			<-time.After(250*time.Millisecond - 1)
 		}
 		if l.count() != 1 || good < 4*4*360 || good > 4*4*362 {
 			t.Errorf("it was delivered %d times, and good %d times", l.count(), good)

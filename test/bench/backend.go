@@ -45,7 +45,7 @@ type served struct {
 	url     string
 	address string
 	server  *http.Server
-	ended   chan error
+	ended   chan struct{}
 }
 
 func serve(ctx context.Context, handler http.Handler) (*served, error) {
@@ -54,10 +54,13 @@ func serve(ctx context.Context, handler http.Handler) (*served, error) {
 		return nil, err
 	}
 	s := &served{
-		url: "http://" + l.Addr().String(), address: l.Addr().String(), ended: make(chan error, 1),
+		url: "http://" + l.Addr().String(), address: l.Addr().String(), ended: make(chan struct{}),
 		server: &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second},
 	}
-	go func() { s.ended <- s.server.Serve(l) }()
+	go func() {
+		defer close(s.ended)
+		_ = s.server.Serve(l) // until it is closed
+	}()
 	return s, nil
 }
 

@@ -147,7 +147,7 @@ func flood(conn net.Conn, text string, sent *atomic.Int64, pause time.Duration) 
 		if err != nil {
 			return
 		}
-		time.Sleep(pause)
+		<-time.After(pause)
 	}
 }
 

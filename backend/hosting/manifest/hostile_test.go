@@ -109,7 +109,7 @@ func TestAHostileDocumentIsRefusedInBoundedTimeMemoryAndWords(t *testing.T) {
 		if got := after.TotalAlloc - before.TotalAlloc; got > 128<<20 {
 			t.Errorf("%s: %d MiB are asked for", name, got>>20)
 		}
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("%s took %v", name, took)
 		}
 	}

@@ -57,7 +57,7 @@ func on(conn net.Conn, text string, sent *atomic.Int64, pause time.Duration) {
 		if err != nil {
 			return
 		}
-		time.Sleep(pause)
+		<-time.After(pause)
 	}
 }
 

@@ -78,7 +78,7 @@ func TestAReceiverThatDoesNotAnswerHoldsUpItsOwnLeasesAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		synctest.Wait()
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -102,7 +102,7 @@ func TestAPostFindsWhatWaitsAndTellsWhenNothingDoes(t *testing.T) {
 		}
 		told := make(chan string, 10)
 		p, c := posted(t, store, func(lease string) { told <- lease })
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		synctest.Wait()
 		if len(c.acknowledged) != 2 || len(told) != 1 || <-told != leaseOf(1) {
 			t.Errorf("acknowledged are %v, and it told of %d leases", c.acknowledged, len(told))
@@ -111,7 +111,7 @@ func TestAPostFindsWhatWaitsAndTellsWhenNothingDoes(t *testing.T) {
 		if err := p.Add(t.Context(), "018F3C1E-7B2A-7C4D-9E5F-000000000001", "https://well/c", "c", failedWith("c")); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(5 * time.Second)
+		<-time.After(5 * time.Second)
 		synctest.Wait()
 		if len(c.acknowledged) != 3 || len(told) != 1 {
 			t.Errorf("acknowledged are %v", c.acknowledged)

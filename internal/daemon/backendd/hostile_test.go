@@ -113,7 +113,7 @@ func TestAConnectionThatDripsEnds(t *testing.T) {
 				writing.Go(func() {
 					_, err := io.WriteString(conn, head)
 					for err == nil && c.unit != "" {
-						time.Sleep(time.Second)
+						<-time.After(time.Second)
 						_, err = io.WriteString(conn, c.unit)
 					}
 				})
@@ -145,7 +145,7 @@ func TestAnAnswerThatNobodyTakesEnds(t *testing.T) {
 		if _, err := io.WriteString(conn, "GET /health HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(writeTimeout + time.Second) // nothing is read meanwhile
+		<-time.After(writeTimeout + time.Second) // nothing is read meanwhile
 		if said, _ := until(conn); strings.Contains(said, "healthy") {
 			t.Errorf("it waited, and said %q", said)
 		}
@@ -190,7 +190,7 @@ func TestAHouseFullOfStrangersEmptiesItself(t *testing.T) {
 		if l.dial() != nil {
 			t.Error("one more is accepted")
 		}
-		time.Sleep(headerTimeout)
+		<-time.After(headerTimeout)
 		conn := l.dial()
 		if conn == nil {
 			t.Fatal("nobody is accepted any more")
