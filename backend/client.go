@@ -29,14 +29,15 @@ var _ Backend = (*HTTPClient)(nil)
 // The UUIDs of leases have the form with four hyphens; another is ErrValidation,
 // and nothing is sent.
 type HTTPClient struct {
-	cfg      HTTPClientConfig
-	base     *url.URL
-	key      *hmacauth.Key // nil leaves requests unsigned
-	http     *http.Client
-	breaker  *gobreaker.CircuitBreaker[struct{}]
-	log      *slog.Logger
-	now      func() time.Time
-	maxPages int // of a list
+	cfg     HTTPClientConfig
+	base    *url.URL
+	key     *hmacauth.Key // nil leaves requests unsigned
+	http    *http.Client
+	breaker *gobreaker.CircuitBreaker[struct{}]
+	log     *slog.Logger
+	now     func() time.Time
+	// maxPages and maxListed are of a list.
+	maxPages, maxListed int
 	// broken is why the configuration is good for no call.
 	broken error
 }
@@ -45,7 +46,7 @@ type HTTPClient struct {
 // BaseURL or Secret cannot be used, every call says so.
 func NewHTTPClient(cfg HTTPClientConfig) *HTTPClient {
 	cfg.setDefaults()
-	c := &HTTPClient{cfg: cfg, log: cfg.Logger, now: cfg.Now, maxPages: maxPages}
+	c := &HTTPClient{cfg: cfg, log: cfg.Logger, now: cfg.Now, maxPages: maxPages, maxListed: maxListed}
 	c.base, c.broken = parseBaseURL(cfg.BaseURL)
 	if cfg.Secret != "" && c.broken == nil {
 		c.key, c.broken = hmacauth.NewKey(cfg.Secret)

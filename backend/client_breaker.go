@@ -43,7 +43,7 @@ func (c *HTTPClient) newBreaker() *gobreaker.CircuitBreaker[struct{}] {
 		},
 		IsSuccessful: func(err error) bool { return err == nil || isAnswer(err) },
 		IsExcluded: func(err error) bool {
-			return errors.As(err, new(uncounted))
+			return err != nil && errors.As(err, new(uncounted))
 		},
 	})
 }

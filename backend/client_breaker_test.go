@@ -243,6 +243,31 @@ func TestAListHasAnEnd(t *testing.T) {
 	}
 }
 
+func TestAListOfMoreThanThereCanBeIsNone(t *testing.T) {
+	c, w := wired(HTTPClientConfig{})
+	if c.maxListed != 5_000_000 {
+		t.Errorf("a list may have %d leases, want 5000000", c.maxListed)
+	}
+	c.maxListed = 4
+	asked := 0
+	*w = func(r *http.Request) (*http.Response, error) {
+		asked++
+		return answering(200, fmt.Sprintf(`{"provisions":[{"lease_uuid":"a"},{"lease_uuid":"b"}],"continue":"%09d"}`, asked))(r)
+	}
+	got, err := c.ListProvisions(t.Context())
+	if err == nil || got != nil || asked != 3 || !strings.Contains(err.Error(), "more than 4 leases") {
+		t.Errorf("the list is %v, %v after %d pages, want an error after 3", got, err, asked)
+	}
+	asked = 0
+	*w = func(r *http.Request) (*http.Response, error) {
+		asked++
+		return answering(200, `{"provisions":[],"continue":"`+strings.Repeat("f", 100_000)+`"}`)(r)
+	}
+	if _, err := c.ListProvisions(t.Context()); err == nil || asked != 1 || len(err.Error()) > 512 {
+		t.Errorf("a token of 100000 bytes is %v after %d pages", err, asked)
+	}
+}
+
 func TestAnEndlessAnswerIsReadForASecondAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, w := wired(HTTPClientConfig{MaxInfoBytes: 4})

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -68,8 +69,9 @@ func exchange[T any](ctx context.Context, c *HTTPClient, e *endpoint[T], req req
 	case status == e.alsoOK, status == http.StatusNoContent:
 		return out, nil
 	}
-	if err := json.Unmarshal(body, &out); err != nil {
-		return out, fmt.Errorf("%w: %w", errWrongAnswer, err)
+	if out, err = e.read(body); err != nil {
+		// The decoder repeats what it could not read, however long that is.
+		return out, fmt.Errorf("%w: %s", errWrongAnswer, tidy(err.Error()))
 	}
 	if e.check != nil {
 		if err := e.check(req, out); err != nil {
@@ -77,6 +79,13 @@ func exchange[T any](ctx context.Context, c *HTTPClient, e *endpoint[T], req req
 		}
 	}
 	return out, nil
+}
+
+func (e *endpoint[T]) read(body []byte) (out T, err error) {
+	if e.decode != nil {
+		return e.decode(body)
+	}
+	return out, json.Unmarshal(body, &out)
 }
 
 func (r *route) succeeds(status int) bool {
@@ -88,7 +97,11 @@ func (r *route) succeeds(status int) bool {
 func (c *HTTPClient) send(ctx context.Context, r *route, req request, payload []byte) (status int, body []byte, err error) {
 	inTime, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
-	out, err := http.NewRequestWithContext(inTime, r.method, c.target(r.path, req), bytes.NewReader(payload))
+	var from io.Reader // an interface with nothing in it is no body
+	if payload != nil {
+		from = bytes.NewReader(payload)
+	}
+	out, err := http.NewRequestWithContext(inTime, r.method, c.target(r.path, req), from)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -122,13 +135,14 @@ func (c *HTTPClient) send(ctx context.Context, r *route, req request, payload []
 // whyNot says of a request that came to nothing that its time was up, where that
 // is why. The URL is left out: it may name a hundred leases.
 func (c *HTTPClient) whyNot(ctx, inTime context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
 	var inURL *url.Error
 	if errors.As(err, &inURL) {
 		err = inURL.Err
 	}
 	switch {
-	case err == nil:
-		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("the caller did not wait for the answer: %w", ctx.Err())
 	case inTime.Err() != nil:

@@ -2,7 +2,6 @@ package backend
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 )
@@ -10,6 +9,8 @@ import (
 // endpoint is one row of the protocol, the success of which is a T.
 type endpoint[T any] struct {
 	route
+	// decode reads the body of a success; nil is any JSON that fits a T.
+	decode func(body []byte) (T, error)
 	// check is whether an answer is one to the request. That it has the right status
 	// and is JSON may be the work of something in between.
 	check func(req request, out T) error
@@ -158,6 +159,7 @@ var endpointReleases = endpoint[[]ReleaseInfo]{
 		bound:       func(cfg *HTTPClientConfig) int64 { return cfg.MaxReleasesBytes },
 		tenantSized: true,
 	},
+	decode: decodeReleases,
 }
 
 var endpointList = endpoint[ListProvisionsResponse]{
@@ -165,7 +167,7 @@ var endpointList = endpoint[ListProvisionsResponse]{
 		operation: "list_provisions", method: http.MethodGet, path: "/provisions", success: http.StatusOK,
 		bound: func(cfg *HTTPClientConfig) int64 { return cfg.MaxProvisionsBytes },
 	},
-	check: func(_ request, out ListProvisionsResponse) error { return checkProvisions(out.Provisions) },
+	decode: decodeProvisions,
 }
 
 var endpointLookup = endpoint[ListProvisionsResponse]{
@@ -173,26 +175,13 @@ var endpointLookup = endpoint[ListProvisionsResponse]{
 		operation: "lookup_provisions", method: http.MethodGet, path: "/provisions", success: http.StatusOK, refusals: refusalsOfLease,
 		bound: func(cfg *HTTPClientConfig) int64 { return cfg.MaxLookupProvisionsBytes },
 	},
+	decode: decodeProvisions,
 	check: func(_ request, out ListProvisionsResponse) error {
 		if out.Continue != "" {
 			return errors.New("it is one page of more, and a lookup has no pages")
 		}
-		return checkProvisions(out.Provisions)
+		return nil
 	},
-}
-
-// checkProvisions tells an empty list from an answer that has none: from the first
-// a caller concludes that nothing is there.
-func checkProvisions(list []ProvisionInfo) error {
-	if list == nil {
-		return errors.New("it has no list of provisions")
-	}
-	for i := range list {
-		if list[i].LeaseUUID == "" {
-			return fmt.Errorf("provision %d of it has no lease_uuid", i+1)
-		}
-	}
-	return nil
 }
 
 var endpointRetentions = endpoint[ListRetentionsResponse]{
@@ -200,17 +189,7 @@ var endpointRetentions = endpoint[ListRetentionsResponse]{
 		operation: "list_retentions", method: http.MethodGet, path: "/retentions", success: http.StatusOK,
 		bound: func(cfg *HTTPClientConfig) int64 { return cfg.MaxRetentionsBytes },
 	},
-	check: func(_ request, out ListRetentionsResponse) error {
-		if out.Retentions == nil {
-			return errors.New("it has no list of retentions")
-		}
-		for i, r := range out.Retentions {
-			if r.LeaseUUID == "" {
-				return fmt.Errorf("retention %d of it has no lease_uuid", i+1)
-			}
-		}
-		return nil
-	},
+	decode: decodeRetentions,
 }
 
 // endpointStats may answer null, from a backend that does not count.

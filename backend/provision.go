@@ -124,8 +124,14 @@ func (p ProvisionInfo) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON implements json.Unmarshaler: the words are taken from whichever
 // field has them, and a lease that failed has a reason.
 func (p *ProvisionInfo) UnmarshalJSON(b []byte) error {
-	type plain ProvisionInfo
-	if err := json.Unmarshal(b, (*plain)(p)); err != nil {
+	return p.read(func(into any) error { return json.Unmarshal(b, into) })
+}
+
+// plainProvision is a ProvisionInfo that is read field by field.
+type plainProvision ProvisionInfo
+
+func (p *ProvisionInfo) read(decode func(into any) error) error {
+	if err := decode((*plainProvision)(p)); err != nil {
 		return err
 	}
 	p.LastError, p.Message = both(p.LastError, p.Message)

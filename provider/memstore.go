@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,6 +94,12 @@ func (s *MemoryStore) List(ctx context.Context, prefix string) ([]string, error)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	keys := slices.Sorted(maps.Keys(s.records))
-	return slices.DeleteFunc(keys, func(key string) bool { return !strings.HasPrefix(key, prefix) }), nil
+	keys := []string{}
+	for key := range s.records {
+		if strings.HasPrefix(key, prefix) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys, nil
 }

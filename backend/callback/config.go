@@ -20,8 +20,9 @@ const (
 )
 
 // Window is how long the first answer to a signature is kept: as long as the
-// signature may be good.
-const Window = hmacauth.MaxAge + hmacauth.MaxSkew
+// signature may be good. A signature counts whole seconds, so that it is good to the
+// end of its last one.
+const Window = hmacauth.MaxAge + hmacauth.MaxSkew + time.Second
 
 // Authenticator is what checks signatures: an hmacauth.Verifier, which knows a
 // path prefix that a proxy strips.

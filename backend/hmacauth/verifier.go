@@ -37,6 +37,7 @@ type Verifier struct {
 	prefix  string
 	now     func() time.Time
 	refused func(*http.Request, error)
+	unknown *crowd // whose bodies are read
 }
 
 // NewVerifier makes a Verifier. Secrets that are none, more than two or shorter
@@ -45,7 +46,7 @@ func NewVerifier(cfg Config) (*Verifier, error) {
 	if len(cfg.Secrets) == 0 || len(cfg.Secrets) > maxSecrets {
 		return nil, fmt.Errorf("verify signatures: %d secrets, and there must be 1 or %d", len(cfg.Secrets), maxSecrets)
 	}
-	v := &Verifier{prefix: cfg.PathPrefix, now: cfg.Now, refused: cfg.Refused}
+	v := &Verifier{prefix: cfg.PathPrefix, now: cfg.Now, refused: cfg.Refused, unknown: newCrowd(maxUnknown)}
 	for i, secret := range cfg.Secrets {
 		key, err := NewKey(secret)
 		if err != nil {
@@ -85,6 +86,9 @@ func (v *Verifier) admit(header string) (signature, error) {
 }
 
 func (v *Verifier) compare(s signature, method, requestURI string, body []byte) error {
+	if strings.Contains(method, "\n") || strings.Contains(requestURI, "\n") {
+		return ErrWrong // the lines that are signed could be those of another request
+	}
 	bodySum := sha256.Sum256(body)
 	for _, key := range v.keys {
 		want := key.sum(s.unix, method, v.prefix, requestURI, bodySum)

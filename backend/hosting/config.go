@@ -21,7 +21,9 @@ import (
 type Outbox interface {
 	// Add takes a callback. The same operation again is the same callback.
 	Add(ctx context.Context, op, lease, url string, payload backend.CallbackPayload) error
-	// Step sends what is due of a lease and says when to call again; 0 is not.
+	// Step sends what is due of a lease and says when to call again; 0 is not. It is
+	// part of the lease's Step, so that it should not wait for a receiver for long:
+	// an outbox that sends by itself does nothing here.
 	Step(ctx context.Context, lease string) (time.Duration, error)
 	// Pending is every lease that has callbacks.
 	Pending(ctx context.Context) ([]string, error)

@@ -12,6 +12,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -35,6 +37,9 @@ func decode(req *http.Request, into any) error {
 	case err != nil:
 		return badRequest("the body could not be read")
 	}
+	if !utf8.Valid(body) {
+		return badRequest("the body is not UTF-8") // two names would become one
+	}
 	if body = bytes.TrimSpace(body); len(body) == 0 || body[0] != '{' || json.Unmarshal(body, into) != nil {
 		return badRequest("the body is not the JSON object of this request")
 	}
@@ -47,12 +52,12 @@ func leaseID(field string, text *string) error {
 	if *text == "" {
 		return badRequest(field + " is missing")
 	}
-	// uuid.Parse knows longer and shorter forms, which the order of lists does not.
-	id, err := uuid.Parse(*text)
-	if err != nil || len(*text) != len(uuid.UUID{}.String()) {
+	// The package knows longer and shorter forms, which the order of lists does not.
+	const length = 36
+	if len(*text) != length || uuid.Validate(*text) != nil {
 		return badRequest(field + " is not a UUID")
 	}
-	*text = id.String()
+	*text = strings.ToLower(*text)
 	return nil
 }
 
@@ -95,8 +100,8 @@ func items(all *[]backend.LeaseItem) error {
 		return badRequest(fmt.Sprintf("items are more than %d", backend.MaxQuantity))
 	}
 	for _, item := range *all {
-		if max(len(item.SKU), len(item.ServiceName), len(item.CustomDomain)) > maxNameBytes {
-			return badRequest(fmt.Sprintf("items have a name longer than %d bytes", maxNameBytes))
+		if err := first(name("a SKU of items", item.SKU), name("a service_name of items", item.ServiceName), name("a custom_domain of items", item.CustomDomain)); err != nil {
+			return err
 		}
 	}
 	named, err := backend.NormalizeItems(*all)
@@ -107,10 +112,14 @@ func items(all *[]backend.LeaseItem) error {
 	return nil
 }
 
-// name bounds a field that the backend takes as it is.
+// name bounds a field that the backend takes as it is. The replacement character
+// stands for half of one, of which there are many: two names would become one.
 func name(field, text string) error {
 	if len(text) > maxNameBytes {
 		return badRequest(fmt.Sprintf("%s is longer than %d bytes", field, maxNameBytes))
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }) {
+		return badRequest(field + " has characters that no name has")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -19,14 +20,34 @@ func (s *server) provisions(r *http.Request) (answer, error) {
 			return answer{}, err
 		}
 		found, err := s.backend.LookupProvisions(r.Context(), ids)
-		return ok(backend.ListProvisionsResponse{Provisions: notNil(found)}), err
+		return ok(listOf(found, "")), err
 	}
 	limit, after, err := backend.ParseProvisionsPageParams(q)
 	if err != nil {
 		return answer{}, badRequest(err.Error())
 	}
 	page, next, err := s.pageProvisions(r.Context(), after, limit)
-	return ok(backend.ListProvisionsResponse{Provisions: notNil(page), Continue: next}), err
+	return ok(listOf(page, next)), err
+}
+
+// plainInfo is a ProvisionInfo that is encoded field by field. Its own MarshalJSON has
+// every lease encoded, and what came of it gone through twice more.
+type plainInfo backend.ProvisionInfo
+
+// list is a backend.ListProvisionsResponse.
+type list struct {
+	Provisions []plainInfo `json:"provisions"`
+	Continue   string      `json:"continue,omitempty"`
+}
+
+func listOf(page []backend.ProvisionInfo, next string) list {
+	out := list{Provisions: make([]plainInfo, len(page)), Continue: next}
+	for i, info := range page {
+		// The words stand in both fields, as in the other.
+		info.LastError, info.Message = cmp.Or(info.LastError, info.Message), cmp.Or(info.Message, info.LastError)
+		out.Provisions[i] = plainInfo(info)
+	}
+	return out
 }
 
 func (s *server) pageProvisions(ctx context.Context, after string, limit int) ([]backend.ProvisionInfo, string, error) {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/berth-cloud/berth/backend"
 	"github.com/berth-cloud/berth/backend/server"
@@ -178,5 +179,25 @@ func TestStatsAreAllThatTheBackendCounts(t *testing.T) {
 	got := ask(t, unsigned(counting{three()}), "GET", "/stats", "")
 	if !strings.Contains(got.body, `"total_cpu_cores":8`) || !strings.Contains(got.body, `"total_memory_mb":16`) {
 		t.Errorf("stats are %s", got.body)
+	}
+}
+
+func TestAListSaysOfALeaseWhatTheLeaseAloneDoes(t *testing.T) {
+	for _, info := range []backend.ProvisionInfo{
+		{LeaseUUID: lease1, Status: backend.ProvisionStatusFailed, LastError: "older"},
+		{LeaseUUID: lease1, Status: backend.ProvisionStatusFailed, Message: "newer", Reason: backend.ReasonInternal},
+		{LeaseUUID: lease1, LastError: "a", Message: "b"},
+		{LeaseUUID: lease1, Status: backend.ProvisionStatusReady, CreatedAt: time.Unix(1, 0).UTC(), Tenant: "<t>", Items: []backend.LeaseItem{{SKU: "s", Quantity: 1}}, ServiceImages: map[string]string{"app": "i"}, FailCount: 3},
+	} {
+		want, err := json.Marshal(backend.ListProvisionsResponse{Provisions: []backend.ProvisionInfo{info}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &scripted{provisions: []backend.ProvisionInfo{info}}
+		for _, target := range []string{"/provisions", "/provisions?limit=5", "/provisions?lease_uuid=" + lease1} {
+			if got := ask(t, unsigned(b), "GET", target, ""); got.body != string(want) {
+				t.Errorf("%s is answered with %s, want %s", target, got.body, want)
+			}
+		}
 	}
 }

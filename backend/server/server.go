@@ -48,8 +48,10 @@ func (s *server) serve(r route) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithTimeout(req.Context(), s.cfg.Timeout)
 		defer cancel()
-		// Whatever stood before has read the body, but not where nobody did.
-		req.Body = http.MaxBytesReader(w, req.Body, s.cfg.MaxBodyBytes)
+		if req.Body != http.NoBody {
+			// Whatever stood before has read the body, but not where nobody did.
+			req.Body = http.MaxBytesReader(w, req.Body, s.cfg.MaxBodyBytes)
+		}
 		a, err := r.handle(req.WithContext(ctx))
 		var refused *requestError
 		switch {

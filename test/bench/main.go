@@ -34,6 +34,7 @@ type options struct {
 	settle            time.Duration
 	trace             bool
 	profile           string
+	held, hold        int
 }
 
 // deadline bounds a whole run.
@@ -54,6 +55,8 @@ func main() {
 	flag.DurationVar(&o.settle, "settle", 20*time.Second, "how long an idle daemon settles before its memory is read")
 	flag.BoolVar(&o.trace, "trace", false, "print when each step of a deploy was recorded")
 	flag.StringVar(&o.profile, "cpuprofile", "", "`file` for a profile of this process, which is the provider floor's and that of the no-op pass")
+	flag.IntVar(&o.held, "leases", heldLeases, "`number` of leases of the memory of a hosting")
+	flag.IntVar(&o.hold, "hold", 0, "do nothing but to hold this `number` of leases and print the memory; the run starts itself so")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -86,10 +89,13 @@ func profiled(ctx context.Context, o options) (err error) {
 }
 
 // names are the parts that can be measured alone.
-const names = "idle, deploy, provider, provider-calls, provider-fleet, pass or proxy"
+const names = "idle, deploy, provider, provider-calls, provider-fleet, pass, proxy, backend, backend-calls, backend-server, backend-walk or backend-memory"
 
 // run measures the lines and writes the report when all of them are there.
 func run(ctx context.Context, o options) error {
+	if o.hold > 0 {
+		return hold(ctx, o.hold)
+	}
 	if o.pairs < 15 {
 		return errors.New("a median of fewer than 15 pairs says little; -pairs takes 15 or more")
 	}
@@ -99,7 +105,7 @@ func run(ctx context.Context, o options) error {
 	measures := []struct {
 		name    string
 		measure func(context.Context, options) ([]line, error)
-	}{{"idle", measureIdle}, {"deploy", measureDeploy}, {"provider-calls", measureCalls}, {"provider-fleet", measureFleet}, {"pass", measurePass}, {"proxy", measureProxy}}
+	}{{"idle", measureIdle}, {"deploy", measureDeploy}, {"provider-calls", measureCalls}, {"provider-fleet", measureFleet}, {"pass", measurePass}, {"proxy", measureProxy}, {"backend-calls", measureSignedCalls}, {"backend-server", measureServer}, {"backend-walk", measureWalk}, {"backend-memory", measureMemory}}
 	var lines []line
 	known := false
 	for _, m := range measures {

@@ -3,6 +3,8 @@ package outbox
 import (
 	"context"
 	"fmt"
+	neturl "net/url"
+	"strings"
 	"time"
 )
 
@@ -16,6 +18,26 @@ type State struct {
 	Attempts  int
 	NextTry   time.Time // zero: at once
 	Failure   string    // of the last attempt, without anything of the URL
+}
+
+// receiver is the scheme, host and port that the next callback of a lease goes to;
+// "" where none waits or it cannot be read.
+func (o *Outbox) receiver(ctx context.Context, lease string) string {
+	lease, err := leaseName(lease)
+	if err != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	r, _, err := o.get(ctx, lease)
+	if err != nil || len(r.Rows) == 0 {
+		return ""
+	}
+	u, err := neturl.Parse(r.Rows[0].URL)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
 
 // Look is the State of a lease, which is zero for one that is not known. The errors

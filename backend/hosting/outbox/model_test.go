@@ -246,6 +246,9 @@ func TestCallbacksKeepTheRules(t *testing.T) {
 		}
 	})
 	t.Log(seen)
+	if testing.Short() {
+		return // a short run comes to each of them by chance alone
+	}
 	for _, what := range []string{"fair", "down", "lost", "refusing", "kill before", "kill after", "given up", "forgotten"} {
 		if seen[what] == 0 {
 			t.Errorf("it never came to %q", what)

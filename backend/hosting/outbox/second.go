@@ -15,7 +15,7 @@ const (
 	reuseFor = hmacauth.MaxAge - hmacauth.MaxSkew
 
 	// memory is how long a receiver may remember a signature.
-	memory = hmacauth.MaxAge + hmacauth.MaxSkew
+	memory = hmacauth.MaxAge + hmacauth.MaxSkew + time.Second
 )
 
 // sign chooses the second of the signature of a row and writes it down. Where that

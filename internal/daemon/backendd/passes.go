@@ -48,6 +48,14 @@ func (b *backendd) factory(ctx context.Context, key reconcile.Key) (reconcile.Co
 	return pass{b.hosting, key.Name}, nil
 }
 
+// forgetSent has the outbox forget a lease of which nothing else is left, once its last
+// callback is acknowledged.
+func (b *backendd) forgetSent(lease string) {
+	if !b.hosting.Knows(lease) {
+		b.engine.Enqueue(leaseKey(lease))
+	}
+}
+
 // keys lists every lease of which there is anything, those included of which the
 // outbox alone remembers something.
 func (b *backendd) keys(ctx context.Context) ([]reconcile.Key, error) {

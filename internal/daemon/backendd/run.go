@@ -48,7 +48,7 @@ type backendd struct {
 	state    provider.StateStore
 	docker   *docker.Provider
 	pool     *pool.Pool
-	outbox   *outbox.Outbox
+	outbox   *outbox.Post
 	hosting  *hosting.Hosting
 	engine   *reconcile.Engine
 }
@@ -138,6 +138,7 @@ func (b *backendd) serve(ctx context.Context) error {
 		})
 	})
 	part("engine", b.engine.Run)
+	part("callbacks", b.outbox.Run)
 	part("events", func(ctx context.Context) error {
 		b.engine.Watch(ctx, "leases", b.watch, nil)
 		return nil

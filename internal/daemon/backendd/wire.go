@@ -35,13 +35,14 @@ func (b *backendd) wire(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the secret of callbacks: %w", err)
 	}
-	b.outbox, err = outbox.New(outbox.Config{
+	box, err := outbox.New(outbox.Config{
 		Store: b.state, Prefix: callbackPrefix, Key: key, Client: egress.Client(b.set.Egress, outbox.SendTimeout),
 		Logger: b.logger, Metrics: b.metrics.outbox,
 	})
 	if err != nil {
 		return err
 	}
+	b.outbox = outbox.NewPost(box, b.forgetSent, b.logger)
 	b.pool, err = pool.New(b.set.Pool)
 	if err != nil {
 		return err
@@ -79,11 +80,11 @@ func (b *backendd) hostingConfig() hosting.Config {
 }
 
 // handOver is the outbox as hosting knows it.
-type handOver struct{ *outbox.Outbox }
+type handOver struct{ *outbox.Post }
 
 var _ hosting.Outbox = handOver{}
 
 // Add implements hosting.Outbox.
 func (o handOver) Add(ctx context.Context, op, lease, url string, payload backend.CallbackPayload) error {
-	return o.Outbox.Add(ctx, lease, url, op, payload)
+	return o.Post.Add(ctx, lease, url, op, payload)
 }
