@@ -57,6 +57,29 @@ func IsPrivate(a netip.Addr) bool {
 	return false
 }
 
+// Opens reports whether a resolver can be asked that is private.
+func (r Rules) Opens(resolver netip.Addr) bool {
+	if slices.Contains(r.Resolvers, resolver) {
+		return true
+	}
+	for _, p := range r.Allow {
+		if p.Contains(resolver) && !NeverOpen(netip.PrefixFrom(resolver, resolver.BitLen())) {
+			return true
+		}
+	}
+	return false
+}
+
+// NeverOpen reports whether a prefix has no address that leases could be allowed to reach.
+func NeverOpen(p netip.Prefix) bool {
+	for _, n := range never() {
+		if n.Bits() <= p.Bits() && n.Contains(p.Addr()) {
+			return true
+		}
+	}
+	return false
+}
+
 // span is the addresses from first up to end, which is not one of them; an end that is
 // not valid is after the last there is.
 type span struct{ first, end netip.Addr }

@@ -13,8 +13,9 @@ import (
 // also where the lease waits because it failed.
 type prompt struct {
 	*hosting.Hosting
-	pool *pool.Pool
-	wake func(lease string)
+	pool     *pool.Pool
+	firewall *firewall // nil where it is off
+	wake     func(lease string)
 }
 
 var (
@@ -48,6 +49,16 @@ func (p *prompt) Update(ctx context.Context, req backend.UpdateRequest) error {
 // Deprovision implements backend.Backend.
 func (p *prompt) Deprovision(ctx context.Context, lease string) error {
 	return p.woken(lease, p.Hosting.Deprovision(ctx, lease))
+}
+
+// Health implements backend.Backend. A backend that cannot keep leases apart starts none.
+func (p *prompt) Health(ctx context.Context) error {
+	if p.firewall != nil {
+		if err := p.firewall.Ensure(ctx); err != nil {
+			return err
+		}
+	}
+	return p.Hosting.Health(ctx)
 }
 
 // GetStats implements server.StatsSource.

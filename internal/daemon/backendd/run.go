@@ -17,6 +17,7 @@ import (
 	"github.com/berth-cloud/berth/backend/hosting/pool"
 	"github.com/berth-cloud/berth/internal/daemon"
 	"github.com/berth-cloud/berth/internal/daemon/backendd/settings"
+	"github.com/berth-cloud/berth/internal/node"
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/store/sqlite"
 	"github.com/berth-cloud/berth/provider"
@@ -28,6 +29,10 @@ type Options struct {
 	ConfigFile string
 	DataDir    string // the store; one process at a time holds it
 	Version    string
+	// Node is the machine that leases run on; nil is this one.
+	Node node.Host
+	// FirewallOnly sets the firewall up as the file says, and ends.
+	FirewallOnly bool
 	// Serving is told the address once requests are taken; nil is nobody.
 	Serving func(net.Addr)
 }
@@ -46,6 +51,7 @@ type backendd struct {
 	pool     *pool.Pool
 	outbox   *outbox.Outbox
 	hosting  *hosting.Hosting
+	firewall *firewall // nil where it is off
 	engine   *reconcile.Engine
 }
 
@@ -85,6 +91,12 @@ func Run(ctx context.Context, opts Options, logger *slog.Logger) error {
 		return err
 	}
 	defer func() { _ = claim.Close() }()
+	if opts.Node == nil {
+		opts.Node = &node.Local{}
+	}
+	if b.firewall, err = isolate(ctx, b.instance, set, opts.Node, b.metrics.repairs, logger); err != nil || opts.FirewallOnly {
+		return err
+	}
 	b.state = daemon.StateStore(st)
 	if err := b.wire(ctx); err != nil {
 		return err
@@ -115,6 +127,9 @@ func (b *backendd) serve(ctx context.Context) error {
 	}
 	part("server", func(ctx context.Context) error { return b.listen(ctx, listener, handler) })
 	part("engine", b.engine.Run)
+	if b.firewall != nil {
+		part("firewall", b.firewall.watch)
+	}
 	part("events", func(ctx context.Context) error {
 		b.engine.Watch(ctx, "leases", b.watch, nil)
 		return nil

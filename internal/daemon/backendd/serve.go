@@ -46,8 +46,11 @@ func (b *backendd) handler() (http.Handler, error) {
 	if b.set.SKUs.UnenforcedDisk() {
 		notes = append(notes, unenforced)
 	}
+	if b.firewall == nil {
+		notes = append(notes, unfenced)
+	}
 	return server.New(
-		&prompt{Hosting: b.hosting, pool: b.pool, wake: func(lease string) { b.engine.Enqueue(leaseKey(lease)) }},
+		&prompt{Hosting: b.hosting, pool: b.pool, firewall: b.firewall, wake: func(lease string) { b.engine.Enqueue(leaseKey(lease)) }},
 		server.Config{
 			Auth: verifier, Metrics: promhttp.HandlerFor(b.registry, promhttp.HandlerOpts{}), Notes: notes, Logger: b.logger,
 			RequestsTotal: b.metrics.requests, RequestDuration: b.metrics.duration,
