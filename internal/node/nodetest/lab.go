@@ -3,6 +3,7 @@ package nodetest
 import (
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"net/netip"
 	"strings"
 	"testing"
@@ -54,13 +55,10 @@ func newLab(t testing.TB) *lab {
 	l.container("b1", Bridges+"b", "10.214.2.2/24", "fd21:4:2::2/64", "fe80::2/64")
 	l.container("c1", "br-c0123456789a", "10.214.3.2/24", "fd21:4:3::2/64", "fe80::2/64")
 	l.container("app", "br-0123456789ab", "10.210.1.2/24", "fd21:10:1::2/64", "fe80::2/64")
-	l.neighbour("lan", "192.168.77.1/24", "fd21:77::1/64", "192.168.77.9", "fd21:77::9",
-		"169.254.169.254", "100.64.9.9", "10.99.9.9", "172.16.9.9", "172.17.9.9", "fd00:ec2::254", "fd21:98::9", "fd21:99::9")
-	l.neighbour("inet", "203.0.113.1/24", "2001:db8:113::1/64", "203.0.113.9", "2001:db8:113::9", "198.51.100.7", "2001:db8:7::7")
-	l.host.IP(t, "route add default via 203.0.113.9", "route add default via 2001:db8:113::9")
 	for name, s := range l.spaces {
 		serve(t, s, name)
 	}
+	maps.Copy(l.spaces, Surround(t, l.host, l.prefix))
 	publish(t, l.host)
 	return l
 }
@@ -94,11 +92,27 @@ func (l *lab) container(name, bridge string, addrs ...string) {
 	s.IP(l.t, lines...)
 }
 
-// neighbour is a namespace on a wire of the host, with addresses of which the first two
+// Surround gives a host a LAN and the Internet, with somebody on each who listens on port
+// 7000, among others, and says who it is: "lan" and "inet". The names of their namespaces
+// begin with a prefix.
+func Surround(t testing.TB, host *Space, prefix string) map[string]*Space {
+	t.Helper()
+	out := map[string]*Space{"lan": NewSpace(t, prefix+"lan"), "inet": NewSpace(t, prefix+"inet")}
+	neighbour(t, host, out["lan"], "lan", "192.168.77.1/24", "fd21:77::1/64", "192.168.77.9", "fd21:77::9",
+		"169.254.169.254", "100.64.9.9", "10.99.9.9", "172.16.9.9", "172.17.9.9", "fd00:ec2::254", "fd21:98::9", "fd21:99::9")
+	neighbour(t, host, out["inet"], "inet", "203.0.113.1/24", "2001:db8:113::1/64", "203.0.113.9", "2001:db8:113::9", "198.51.100.7", "2001:db8:7::7")
+	host.IP(t, "route add default via 203.0.113.9", "route add default via 2001:db8:113::9")
+	for name, s := range out {
+		serve(t, s, name)
+	}
+	return out
+}
+
+// neighbour joins a namespace to the host by a wire, with addresses of which the first two
 // are on the wire and the others behind them.
-func (l *lab) neighbour(name, host4, host6 string, addrs ...string) {
-	s := l.space(name)
-	l.host.IP(l.t, fmt.Sprintf("link add %s0 type veth peer name eth0 netns %s", name, s.Name), "link set "+name+"0 up",
+func neighbour(t testing.TB, host, s *Space, name, host4, host6 string, addrs ...string) {
+	t.Helper()
+	host.IP(t, fmt.Sprintf("link add %s0 type veth peer name eth0 netns %s", name, s.Name), "link set "+name+"0 up",
 		"address add "+host4+" dev "+name+"0", "address add "+host6+" dev "+name+"0 nodad")
 	lines := []string{"link set eth0 up", "address add " + addrs[0] + "/24 dev eth0", "address add " + addrs[1] + "/64 dev eth0 nodad"}
 	var routes []string
@@ -115,10 +129,8 @@ func (l *lab) neighbour(name, host4, host6 string, addrs ...string) {
 	for _, own := range []string{host4, host6} {
 		lines = append(lines, "route add default via "+netip.MustParsePrefix(own).Addr().String())
 	}
-	s.IP(l.t, lines...)
-	if len(routes) > 0 {
-		l.host.IP(l.t, routes...)
-	}
+	s.IP(t, lines...)
+	host.IP(t, routes...)
 }
 
 func nodad(addr string) string {

@@ -15,7 +15,7 @@ import (
 
 // Space is one network namespace, with a loopback that is up. It goes with the test.
 type Space struct {
-	Name string
+	Name string // "" is the process's own
 	file *os.File
 }
 
@@ -61,13 +61,39 @@ func NewSpace(t testing.TB, name string) *Space {
 	return s
 }
 
+// Own is the namespace that the process is in, which is to be one that it does not share.
+func Own(t testing.TB) *Space {
+	t.Helper()
+	Need(t)
+	f, err := os.Open("/proc/self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return &Space{file: f}
+}
+
+// Listen has somebody in the namespace answer with a name, by TCP and UDP, on the ports of
+// a lab.
+func (s *Space) Listen(t testing.TB, name string) {
+	t.Helper()
+	serve(t, s, name)
+}
+
+// Dial reports who answered.
+func (s *Space) Dial(network, address string) (string, error) { return s.dial(network, address, "") }
+
 // FD is the namespace for netlink.
 func (s *Space) FD() int { return int(s.file.Fd()) }
 
 // IP runs commands of ip inside, one a line.
 func (s *Space) IP(t testing.TB, lines ...string) {
 	t.Helper()
-	cmd, cancel := prepare("ip", "-n", s.Name, "-batch", "-")
+	args := []string{"-batch", "-"}
+	if s.Name != "" {
+		args = append([]string{"-n", s.Name}, args...)
+	}
+	cmd, cancel := prepare("ip", args...)
 	defer cancel()
 	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
 	if said, err := cmd.CombinedOutput(); err != nil {
