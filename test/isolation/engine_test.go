@@ -41,8 +41,8 @@ func (d *dockerd) start() {
 		d.t.Fatal(err)
 	}
 	defer log.Close()
-	//nolint:noctx // It ends by a signal, after its containers.
-	d.cmd = exec.Command("dockerd", "--config-file", filepath.Join(d.dir, "daemon.json"), "--data-root", filepath.Join(d.dir, "root"), "--exec-root", filepath.Join(d.dir, "exec"),
+	// It ends by a signal, after its containers; the context is for when that fails.
+	d.cmd = exec.CommandContext(context.Background(), "dockerd", "--config-file", filepath.Join(d.dir, "daemon.json"), "--data-root", filepath.Join(d.dir, "root"), "--exec-root", filepath.Join(d.dir, "exec"),
 		"--pidfile", filepath.Join(d.dir, "pid"), "-H", "unix://"+d.socket, "--bridge=none", "--live-restore", "--log-level=warn")
 	d.cmd.Stdout, d.cmd.Stderr = log, log
 	if err := d.cmd.Start(); err != nil {

@@ -92,7 +92,8 @@ func (b *bench) listen(where, address string) <-chan string {
 		p   net.PacketConn
 		err error
 	)
-	b.ok(b.lab.spaces[where].Do(func() { p, err = net.ListenPacket("udp", address) }))
+	var listener net.ListenConfig
+	b.ok(b.lab.spaces[where].Do(func() { p, err = listener.ListenPacket(b.Context(), "udp", address) }))
 	b.ok(err)
 	b.Cleanup(func() { _ = p.Close() })
 	go func() {
@@ -175,8 +176,10 @@ func (b *bench) conversation(from, to, address string) *conversation {
 		c    net.Conn
 		err  error
 		dial = net.Dialer{Timeout: dialTimeout}
+
+		listener net.ListenConfig
 	)
-	b.ok(b.lab.spaces[to].Do(func() { l, err = net.Listen("tcp", address) }))
+	b.ok(b.lab.spaces[to].Do(func() { l, err = listener.Listen(b.Context(), "tcp", address) }))
 	b.ok(err)
 	var answering sync.WaitGroup
 	b.Cleanup(func() {
