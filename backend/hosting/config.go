@@ -50,6 +50,8 @@ type Config struct {
 	// it a lease that asks for one is refused.
 	Domains bool
 	Host    string
+	// Guard is asked before anything starts; nil is none.
+	Guard Guard
 	// NewID makes the ids of operations; it is given for tests.
 	NewID  func() string
 	Now    func() time.Time

@@ -32,7 +32,7 @@ func TestAnInspectionHasTheHistoryOfALease(t *testing.T) {
 		t.Fatalf("update: %v", err)
 	}
 	got, err = w.Inspect(ctx, lease)
-	if err != nil || got.Op != nil || got.Lease.Status != backend.ProvisionStatusReady || got.Lease.FailCount != 1 {
+	if err != nil || got.Op != nil || got.Lease.Status != backend.ProvisionStatusReady || got.Lease.FailCount != 0 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	var statuses []string

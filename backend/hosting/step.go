@@ -122,33 +122,38 @@ func (h *Hosting) advance(ctx context.Context, lease string) (time.Duration, err
 
 // follow makes what is true follow a row.
 func (h *Hosting) follow(ctx context.Context, k kept) (time.Duration, error) {
-	w, p, err := h.think(ctx, k.row)
+	unguarded := h.guarded(ctx)
+	w, p, err := h.think(ctx, k.row, unguarded == nil)
 	if errors.Is(err, errUnusable) && k.row.Op != nil {
 		h.cfg.Logger.ErrorContext(ctx, "a manifest cannot be used", "lease", k.row.Lease, "error", err)
 		return soon, h.conclude(ctx, refused(k.row, w), k)
 	}
 	if err != nil {
-		return 0, err
+		return 0, errors.Join(err, unguarded)
+	}
+	if unguarded != nil {
+		p = p.unguarded()
 	}
 	switch {
 	case p.next != nil:
 		return soon, h.conclude(ctx, p.next, k)
 	case len(p.effects) > 0:
-		return h.carryOut(ctx, k, w, p)
+		again, err := h.carryOut(ctx, k, w, p)
+		return again, errors.Join(err, unguarded)
 	}
-	return p.wait, nil
+	return p.wait, unguarded
 }
 
-// think observes and plans.
-func (h *Hosting) think(ctx context.Context, r *row) (*world, plan, error) {
-	w, err := h.observe(ctx, r, true)
+// think observes and plans. A workload only goes on where it may start something.
+func (h *Hosting) think(ctx context.Context, r *row, guarded bool) (*world, plan, error) {
+	w, err := h.observe(ctx, r, guarded)
 	if err != nil {
 		return w, plan{}, err
 	}
 	h.remember(r, w)
 	p := planStep(r, w)
 	if p.confirm {
-		if w, err = h.observe(ctx, r, true); err == nil {
+		if w, err = h.observe(ctx, r, guarded); err == nil {
 			p = planStep(r, w)
 		}
 	}

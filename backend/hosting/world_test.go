@@ -45,6 +45,7 @@ type world struct {
 	retention hosting.Retention
 	stamps    map[string]string // what a container found in its volume, or left there first
 	before    map[string]string // what they found before
+	guard     hosting.Guard
 	*hosting.Hosting
 	pool *pool.Pool
 	proc *proc
@@ -195,7 +196,7 @@ func (w *world) tryOpen() error {
 		w.mem = w.provider()
 		w.Hosting, err = hosting.Open(context.Background(), hosting.Config{
 			Name: "memory-1", Provider: mortal{w.mem, w.proc}, Store: traced{w.store, w.proc}, Outbox: lane{w.out, w.proc},
-			SKUs: catalog, Pool: w.pool, Images: images, Domains: !w.noDomains, BindAddress: netip.MustParseAddr("127.0.0.1"),
+			SKUs: catalog, Pool: w.pool, Images: images, Domains: !w.noDomains, Guard: w.guard, BindAddress: netip.MustParseAddr("127.0.0.1"),
 			NewID: w.newID, Now: w.now, Retention: w.retention,
 			Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second},
 		})

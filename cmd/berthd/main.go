@@ -140,6 +140,7 @@ func backendFlags(args []string, stderr io.Writer) (backendd.Options, slog.Level
 	f.StringVar(&opts.ConfigFile, "config", "/etc/berth/backend.yaml", "`file` of settings")
 	f.StringVar(&opts.DataDir, "data-dir", "/var/lib/berth-backend", "`directory` of the store")
 	f.StringVar(&opts.Socket, "socket", "", "`path` of the Unix socket that berth backend asks, DATA-DIR/backend.sock when empty")
+	f.BoolVar(&opts.FirewallOnly, "firewall-only", false, "set up the firewall of leases as the file says, and end")
 	f.TextVar(&level, "log-level", slog.LevelInfo, "debug, info, warn or error")
 	if err := f.Parse(args); err != nil {
 		return opts, level, err

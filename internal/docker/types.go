@@ -214,6 +214,9 @@ type NetworkSpec struct {
 	Name   string
 	Subnet netip.Prefix
 	Labels map[string]string
+	// Bridge names the interface on the host, in at most 15 characters; "" lets the
+	// engine choose.
+	Bridge string
 }
 
 // NetworkDetail is one network with what is attached to it.

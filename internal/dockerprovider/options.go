@@ -36,6 +36,9 @@ type Options struct {
 
 	// Pool is where subnets are from; the zero value is the planner's.
 	Pool netip.Prefix
+	// Bridges begins the names of the networks' interfaces on the host, up to 9
+	// characters; "" lets the engine name them.
+	Bridges string
 	// HostRoutes are what subnets keep clear of beside the engine's networks; nil
 	// is nothing.
 	HostRoutes func() ([]netip.Prefix, error)

@@ -54,6 +54,11 @@ type Options struct {
 	// 10.210.0.0/16.
 	Pool netip.Prefix
 
+	// Bridges begins the names of the networks' interfaces on the engine's host, so
+	// that a firewall can know them: up to 9 characters. Empty lets the engine name
+	// them.
+	Bridges string
+
 	// HostRoutes are prefixes that the host already reaches some way, which
 	// subnets keep clear of. Nil is none beside the engine's networks.
 	HostRoutes func() ([]netip.Prefix, error)

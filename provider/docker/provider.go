@@ -38,7 +38,7 @@ func New(o Options) (*Provider, error) {
 	}
 	driver, err := dockerprovider.New(client, dockerprovider.Options{
 		Owner: o.Owner, Prefix: o.Prefix, State: o.State, Vault: o.Vault, AllowCapabilities: o.AllowCapabilities,
-		PublicHost: o.PublicHost, Region: o.Region, Location: o.Location, Pool: o.Pool, HostRoutes: o.HostRoutes, Logger: o.Logger,
+		PublicHost: o.PublicHost, Region: o.Region, Location: o.Location, Pool: o.Pool, Bridges: o.Bridges, HostRoutes: o.HostRoutes, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, errors.Join(err, client.Close())

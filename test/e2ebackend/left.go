@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"time"
 
@@ -101,10 +102,11 @@ func (s *stand) onEngine(ctx context.Context, owner string) ([]string, error) {
 func (s *stand) tearDown(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearTimeout)
 	defer cancel()
+	var errs []error
 	if s.daemon != nil {
 		s.daemon.close()
+		errs = append(errs, s.unfence(ctx))
 	}
-	var errs []error
 	if s.holder != nil {
 		errs = append(errs, s.holder.Close())
 	}
@@ -115,6 +117,23 @@ func (s *stand) tearDown(ctx context.Context) {
 	if err := errors.Join(errs...); err != nil {
 		s.o.say("clean up: %v", err)
 	}
+}
+
+// unfence takes the backend's firewall off the host.
+func (s *stand) unfence(ctx context.Context) error {
+	f, err := os.OpenFile(s.config(), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("isolation: {firewall: off}\n")
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	out, err := exec.CommandContext(ctx, s.binary, "backend", "--config", s.config(), "--data-dir", s.data(), "--firewall-only").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("take the firewall away: %w\n%s", err, out)
+	}
+	return nil
 }
 
 func (s *stand) clear(ctx context.Context) error {

@@ -34,10 +34,13 @@ type stand struct {
 	o          options
 	dir        string // settings, data, secrets, log
 	repository string // of its images
+	binary     string // berthd
 	engine     *moby.Client
 	daemon     *process
 	holder     *leaseholder.Holder
 }
+
+func (s *stand) config() string { return filepath.Join(s.dir, "backend.yaml") }
 
 func (s *stand) data() string { return filepath.Join(s.dir, "data") }
 
@@ -58,9 +61,9 @@ func erect(ctx context.Context, o options) (*stand, error) {
 	if err := s.images(ctx); err != nil {
 		return s, err
 	}
-	binary := o.berthd
-	if binary == "" {
-		if binary, err = s.build(ctx); err != nil {
+	s.binary = o.berthd
+	if s.binary == "" {
+		if s.binary, err = s.build(ctx); err != nil {
 			return s, err
 		}
 	}
@@ -76,8 +79,8 @@ func erect(ctx context.Context, o options) (*stand, error) {
 	if err != nil {
 		return s, err
 	}
-	s.daemon, err = newProcess(filepath.Join(dir, "berthd.log"), binary,
-		"backend", "--config", filepath.Join(dir, "backend.yaml"), "--data-dir", s.data(), "--log-level", "info")
+	s.daemon, err = newProcess(filepath.Join(dir, "berthd.log"), s.binary,
+		"backend", "--config", s.config(), "--data-dir", s.data(), "--log-level", "info")
 	if err != nil {
 		return s, err
 	}
@@ -141,7 +144,7 @@ func (s *stand) settings(addr, name, requests, callbacks string) error {
 	return errors.Join(
 		os.WriteFile(filepath.Join(s.dir, "requests.secret"), []byte(requests+"\n"), 0o600),
 		os.WriteFile(filepath.Join(s.dir, "callbacks.secret"), []byte(callbacks+"\n"), 0o600),
-		os.WriteFile(filepath.Join(s.dir, "backend.yaml"), fmt.Appendf(nil, settingsForm, name, addr, s.o.docker, s.o.pool, tier), 0o600),
+		os.WriteFile(s.config(), fmt.Appendf(nil, settingsForm, name, addr, s.o.docker, s.o.pool, tier), 0o600),
 	)
 }
 

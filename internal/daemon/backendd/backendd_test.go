@@ -34,10 +34,11 @@ type house struct {
 	t    *testing.T
 	dir  string
 	opts backendd.Options
+	node *fakeNode
 }
 
 func newHouse(t *testing.T) *house {
-	h := &house{t: t, dir: t.TempDir()}
+	h := &house{t: t, dir: t.TempDir(), node: &fakeNode{}}
 	h.write("backend.secret", secret)
 	h.write("backend.yaml", `name: docker-1
 listen: 127.0.0.1:0
@@ -52,7 +53,7 @@ total_disk_mb: 10
 allowed_registries: [docker.io]
 egress: {allow_loopback: true}
 `)
-	h.opts = backendd.Options{ConfigFile: filepath.Join(h.dir, "backend.yaml"), DataDir: filepath.Join(h.dir, "data"), Version: "test"}
+	h.opts = backendd.Options{ConfigFile: filepath.Join(h.dir, "backend.yaml"), DataDir: filepath.Join(h.dir, "data"), Version: "test", Node: h.node}
 	return h
 }
 

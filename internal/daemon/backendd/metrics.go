@@ -15,6 +15,7 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	outbox   outbox.Metrics
+	repairs  prometheus.Counter
 }
 
 func newMetrics(r *prometheus.Registry) *metrics {
@@ -40,6 +41,7 @@ func newMetrics(r *prometheus.Registry) *metrics {
 		GivenUp:  counter("berth_backend_callbacks_given_up_total", "Callbacks that nobody acknowledged in time."),
 		NoTarget: counter("berth_backend_callbacks_without_target_total", "Callbacks of leases that have no URL for them."),
 	}
+	m.repairs = counter("berth_backend_firewall_repairs_total", "Times that the firewall of leases was found changed and put right.")
 	r.MustRegister(m.requests, m.duration, waiting, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -12,7 +12,8 @@ import (
 // also where the lease waits because it failed.
 type prompt struct {
 	*hosting.Hosting
-	wake func(lease string)
+	firewall *firewall // nil where it is off
+	wake     func(lease string)
 }
 
 var (
@@ -53,6 +54,16 @@ func (p *prompt) Restore(ctx context.Context, req backend.RestoreRequest) error 
 // Deprovision implements backend.Backend.
 func (p *prompt) Deprovision(ctx context.Context, lease string) error {
 	return p.woken(lease, p.Hosting.Deprovision(ctx, lease))
+}
+
+// Health implements backend.Backend. A backend that cannot keep leases apart starts none.
+func (p *prompt) Health(ctx context.Context) error {
+	if p.firewall != nil {
+		if err := p.firewall.Ensure(ctx); err != nil {
+			return err
+		}
+	}
+	return p.Hosting.Health(ctx)
 }
 
 // GetStats implements server.StatsSource.

@@ -20,6 +20,7 @@ import (
 	"github.com/berth-cloud/berth/internal/api"
 	"github.com/berth-cloud/berth/internal/daemon"
 	"github.com/berth-cloud/berth/internal/daemon/backendd/settings"
+	"github.com/berth-cloud/berth/internal/node"
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/store/sqlite"
 	"github.com/berth-cloud/berth/provider"
@@ -32,6 +33,10 @@ type Options struct {
 	DataDir    string // the store; one process at a time holds it
 	Socket     string // of the operator; "" is SocketName in DataDir
 	Version    string
+	// Node is the machine that leases run on; nil is this one.
+	Node node.Host
+	// FirewallOnly sets the firewall up as the file says, and ends.
+	FirewallOnly bool
 	// Serving is told the address once requests are taken; nil is nobody.
 	Serving func(net.Addr)
 }
@@ -50,6 +55,7 @@ type backendd struct {
 	pool     *pool.Pool
 	outbox   *outbox.Post
 	hosting  *hosting.Hosting
+	firewall *firewall // nil where it is off
 	engine   *reconcile.Engine
 }
 
@@ -92,6 +98,12 @@ func Run(ctx context.Context, opts Options, logger *slog.Logger) error {
 		return err
 	}
 	defer func() { _ = claim.Close() }()
+	if opts.Node == nil {
+		opts.Node = &node.Local{}
+	}
+	if b.firewall, err = isolate(ctx, b.instance, set, opts.Node, b.metrics.repairs, logger); err != nil || opts.FirewallOnly {
+		return err
+	}
 	b.state = daemon.StateStore(st)
 	if err := b.wire(ctx); err != nil {
 		return err
@@ -139,6 +151,9 @@ func (b *backendd) serve(ctx context.Context) error {
 	})
 	part("engine", b.engine.Run)
 	part("callbacks", b.outbox.Run)
+	if b.firewall != nil {
+		part("firewall", b.firewall.watch)
+	}
 	part("events", func(ctx context.Context) error {
 		b.engine.Watch(ctx, "leases", b.watch, nil)
 		return nil

@@ -31,14 +31,18 @@ const unenforced = "the size of a disk is counted and not enforced"
 
 // notes are what is said beside the health.
 func (b *backendd) notes() []string {
+	var notes []string
 	if b.set.SKUs.UnenforcedDisk() {
-		return []string{unenforced}
+		notes = append(notes, unenforced)
 	}
-	return nil
+	if b.firewall == nil {
+		notes = append(notes, unfenced)
+	}
+	return notes
 }
 
 func (b *backendd) served() *prompt {
-	return &prompt{Hosting: b.hosting, wake: func(lease string) { b.engine.Enqueue(leaseKey(lease)) }}
+	return &prompt{Hosting: b.hosting, firewall: b.firewall, wake: func(lease string) { b.engine.Enqueue(leaseKey(lease)) }}
 }
 
 // handler is the protocol.

@@ -50,7 +50,7 @@ func (b *backendd) wire(ctx context.Context) error {
 	b.metrics.watchPool(b.pool)
 	b.docker, err = docker.New(docker.Options{
 		Host: b.set.Docker, Owner: b.instance, Prefix: b.set.NetworkPrefix, State: b.state, PublicHost: b.set.Host,
-		Pool: b.set.NetworkPool, HostRoutes: daemon.HostRoutes, Logger: b.logger,
+		Pool: b.set.NetworkPool, Bridges: bridges(b.instance), HostRoutes: daemon.HostRoutes, Logger: b.logger,
 	})
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (b *backendd) wire(ctx context.Context) error {
 }
 
 func (b *backendd) hostingConfig() hosting.Config {
-	return hosting.Config{
+	cfg := hosting.Config{
 		Name: b.set.Name, Provider: b.docker, Store: b.state, Outbox: handOver{b.outbox}, SKUs: b.set.SKUs, Pool: b.pool, Images: b.set.Images,
 		Target: func(url string) error {
 			_, err := b.set.Egress.ParseTarget(url)
@@ -77,6 +77,10 @@ func (b *backendd) hostingConfig() hosting.Config {
 		BindAddress: b.set.BindAddress, Host: b.set.Host, NewID: uuid.NewString, Now: time.Now, Logger: b.logger, Timing: b.set.Timing,
 		Retention: b.set.Retention,
 	}
+	if b.firewall != nil {
+		cfg.Guard = b.firewall
+	}
+	return cfg
 }
 
 // handOver is the outbox as hosting knows it.

@@ -25,13 +25,18 @@ func (c *Client) CreateNetwork(ctx context.Context, spec docker.NetworkSpec) (st
 		return "", c.fail(what, err)
 	}
 	subnet := spec.Subnet.Masked()
+	var options map[string]string
+	if spec.Bridge != "" {
+		options = map[string]string{"com.docker.network.bridge.name": spec.Bridge}
+	}
 	res, err := c.cli.NetworkCreate(ctx, spec.Name, client.NetworkCreateOptions{
 		Driver: "bridge",
 		IPAM: &network.IPAM{
 			Driver: "default",
 			Config: []network.IPAMConfig{{Subnet: subnet, Gateway: subnet.Addr().Next()}},
 		},
-		Labels: spec.Labels,
+		Labels:  spec.Labels,
+		Options: options,
 	})
 	if err != nil {
 		return "", c.fail(what, err)

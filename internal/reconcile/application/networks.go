@@ -28,6 +28,9 @@ type Networks struct {
 	Instance string
 	Prefix   string       // of network names; "" means "berth"
 	Pool     netip.Prefix // cut into /24s
+	// Bridges begins the names of the host's interfaces, up to 9 characters, so that a
+	// firewall knows them before they are there; "" lets the engine name them.
+	Bridges string
 	// HostRoutes lists the prefixes that the host already reaches some way.
 	HostRoutes func() ([]netip.Prefix, error)
 
@@ -168,11 +171,20 @@ func (n *Networks) try(ctx context.Context, app, name string, prefix netip.Prefi
 	// second network of the name would come beside.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createPatience)
 	defer cancel()
-	_, err := n.Runtime.CreateNetwork(ctx, docker.NetworkSpec{Name: name, Subnet: prefix, Labels: n.labels(app)})
+	_, err := n.Runtime.CreateNetwork(ctx, docker.NetworkSpec{Name: name, Subnet: prefix, Labels: n.labels(app), Bridge: n.bridge(prefix)})
 	if err != nil {
 		return fmt.Errorf("create network %s with subnet %s: %w", name, prefix, err)
 	}
 	return nil
+}
+
+// bridge names the interface of a subnet after it, of which there is one on a host.
+func (n *Networks) bridge(subnet netip.Prefix) string {
+	if n.Bridges == "" {
+		return ""
+	}
+	a := subnet.Addr().As4()
+	return fmt.Sprintf("%s%x", n.Bridges, a[:subnetBits/8])
 }
 
 // taken lists the prefixes that a new subnet must keep clear of.

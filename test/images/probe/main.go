@@ -15,6 +15,8 @@
 //	read:PATH           print a file and a line end
 //	dump:PATH           print a file as it is
 //	remove:PATH         remove a file
+//	dialler:PORT        dial for whoever asks there with ?network=…&to=…, and answer
+//	                    with what comes back, or with the error as 502
 //	again:PATH          exit 1 the first time; a file tells that there was one
 //	count:PATH          print "run 1", the next time "run 2"; a file keeps the number
 //	less:N:PATH         exit 1 once that number has come to N
@@ -142,6 +144,8 @@ func perform(name, arg string, stop <-chan os.Signal) error {
 		return sleep(arg)
 	case "listen":
 		return listen(arg)
+	case "dialler":
+		return dialler(arg)
 	case "resolve":
 		return resolve(arg)
 	case "get":

@@ -38,6 +38,7 @@ func fields() []field[draft] {
 		{Name: "docker", Read: func(d *decoder, v value, f *draft) { f.Docker = d.engine(v) }},
 		{Name: "network_prefix", Read: func(d *decoder, v value, f *draft) { f.NetworkPrefix = d.networkPrefix(v) }},
 		{Name: "network_pool", Read: func(d *decoder, v value, f *draft) { f.NetworkPool = d.pool(v) }},
+		{Name: "isolation", Read: func(d *decoder, v value, f *draft) { yamlfile.Section(d, v, isolationFields(), &f.Isolation) }},
 		{Name: "bind_address", Read: func(d *decoder, v value, f *draft) { f.BindAddress = d.address(v) }},
 		{Name: "host", Read: func(d *decoder, v value, f *draft) { f.Host = d.host(v) }},
 		{Name: "sku_profiles", Required: true, Read: readProfiles},

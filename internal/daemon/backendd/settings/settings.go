@@ -36,6 +36,8 @@ type Settings struct {
 	BindAddress   netip.Addr // where the ports of leases are published
 	Host          string     // how clients name that address; "" is the address
 
+	Isolation Isolation
+
 	SKUs   *sku.Catalog
 	Pool   pool.Config
 	Images manifest.Policy
@@ -47,6 +49,17 @@ type Settings struct {
 
 	// Behind a pointer that no encoder follows: it has the server's private key.
 	tls *tls.Config
+}
+
+// Isolation is how leases are kept apart from each other and from the host.
+type Isolation struct {
+	Firewall bool
+	// AllowPrivate are private prefixes that leases may reach.
+	AllowPrivate []netip.Prefix
+	// Resolvers may be asked for names, wherever they are.
+	Resolvers []netip.Addr
+	// DataPlanePorts are the TCP ports of the host that leases may reach.
+	DataPlanePorts []uint16
 }
 
 // TLS is what the server is known by; nil is plain HTTP.
@@ -109,5 +122,6 @@ func defaults() *draft {
 		Listen: DefaultListen, NetworkPrefix: DefaultNetworkPrefix, NetworkPool: netip.MustParsePrefix(DefaultNetworkPool),
 		BindAddress: netip.MustParseAddr(DefaultBindAddress), Workers: DefaultWorkers,
 		Retention: hosting.Retention{Grace: DefaultGrace},
+		Isolation: Isolation{Firewall: true, DataPlanePorts: []uint16{80, 443}},
 	}}
 }

@@ -6,7 +6,9 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +56,9 @@ func TestAFileThatSaysLittleHasTheDefaults(t *testing.T) {
 		s.NetworkPool.String() != settings.DefaultNetworkPool || s.BindAddress.String() != settings.DefaultBindAddress || s.TLS() != nil {
 		t.Errorf("%+v", s)
 	}
+	if i := s.Isolation; !i.Firewall || len(i.AllowPrivate)+len(i.Resolvers) != 0 || !slices.Equal(i.DataPlanePorts, []uint16{80, 443}) {
+		t.Errorf("%+v", i)
+	}
 	if len(s.Requests) != 1 || s.Requests[0].RevealString() != canary+"a.secret" || !s.Callback.Equal(s.Requests[0]) {
 		t.Error("the secrets are others than those of the file")
 	}
@@ -82,6 +87,7 @@ timing: {provision: 1m, replace: 2m, rollback: 3m, recheck: 4s, watchdog: 5m, re
 retain_on_close: true
 retention: {grace: 48h, max_per_tenant: 2, max_tenant_mb: 100, max_total_mb: 1000}
 workers: 3
+isolation: {firewall: off, allow_private: [10.20.0.0/16, "fd00:20::/32"], resolvers: [10.20.0.2], data_plane_ports: [8080]}
 `), settings.Options{Dir: folder(t)})
 	if err != nil {
 		t.Fatal(err)
@@ -94,6 +100,13 @@ workers: 3
 	if s.Timing != want || s.Workers != 3 || s.Listen != "0.0.0.0:9100" || s.Docker != "unix:///run/engine.sock" || s.NetworkPrefix != "leases" ||
 		s.NetworkPool != netip.MustParsePrefix("10.99.0.0/16") || s.BindAddress != netip.IPv4Unspecified() || s.Host != "docker-1.example.org" {
 		t.Errorf("%+v", s)
+	}
+	isolation := settings.Isolation{
+		AllowPrivate: []netip.Prefix{netip.MustParsePrefix("10.20.0.0/16"), netip.MustParsePrefix("fd00:20::/32")},
+		Resolvers:    []netip.Addr{netip.MustParseAddr("10.20.0.2")}, DataPlanePorts: []uint16{8080},
+	}
+	if !reflect.DeepEqual(s.Isolation, isolation) {
+		t.Errorf("%+v", s.Isolation)
 	}
 	if s.Pool.Total.DiskMB != 4096 || s.Pool.TenantQuota != (sku.Size{MilliCPU: 1500, MemoryMB: 512, DiskMB: 7}) || s.Egress != (egress.Policy{AllowLoopback: true, AllowPrivate: true}) {
 		t.Errorf("%+v, %+v", s.Pool, s.Egress)
@@ -138,6 +151,12 @@ func TestWhatIsWrongIsSaidWithItsLine(t *testing.T) {
 		"retained leases":     {"name: docker-1", "name: docker-1\nretention: {max_per_tenant: -1}", "is out of range"},
 		"retain":              {"name: docker-1", "name: docker-1\nretain_on_close: maybe", "not true or false"},
 		"retention of more":   {"name: docker-1", "name: docker-1\nretention: {count: 1}", "count"},
+		"firewall":            {"name: docker-1", "name: docker-1\nisolation: {firewall: perhaps}", `"perhaps" is neither on nor off`},
+		"allowed address":     {"name: docker-1", "name: docker-1\nisolation: {allow_private: [10.0.0.1/8]}", `"10.0.0.1/8" is not a prefix`},
+		"allowed metadata":    {"name: docker-1", "name: docker-1\nisolation: {allow_private: [169.254.169.254/32]}", "never reached by leases"},
+		"resolver":            {"name: docker-1", "name: docker-1\nisolation: {resolvers: [127.0.0.53]}", "is not the address of a resolver"},
+		"data plane port":     {"name: docker-1", "name: docker-1\nisolation: {data_plane_ports: [0]}", "is out of range"},
+		"isolation":           {"name: docker-1", "name: docker-1\nisolation: {iptables: on}", "iptables"},
 		"egress of something": {"name: docker-1", "name: docker-1\negress: {allow_all: true}", "allow_all"},
 	} {
 		t.Run(name, func(t *testing.T) {

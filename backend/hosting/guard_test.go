@@ -1,0 +1,140 @@
+package hosting_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/berth-cloud/berth/backend"
+)
+
+// gate is a guard that fails when it is told to.
+type gate struct {
+	fails atomic.Bool
+	asked atomic.Int64
+}
+
+func (g *gate) Ensure(context.Context) error {
+	g.asked.Add(1)
+	if g.fails.Load() {
+		return errGate
+	}
+	return nil
+}
+
+var errGate = errors.New("the gate is open")
+
+// guardedWorld is a world whose hosting has a guard.
+func guardedWorld(t *testing.T) (*world, *gate) {
+	t.Helper()
+	w := newWorld(t)
+	g := &gate{}
+	w.guard = g
+	w.open()
+	return w, g
+}
+
+func (w *world) provisioned() {
+	w.t.Helper()
+	if err := w.Provision(context.Background(), guardedRequest()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+const guardedLease = "018f3c1e-7b2a-7c4d-9e5f-0123456789ab"
+
+func guardedRequest() backend.ProvisionRequest {
+	return backend.ProvisionRequest{
+		LeaseUUID: guardedLease, Tenant: "acme", ProviderUUID: "018f3c1e-7b2a-7c4d-9e5f-0000000000ee", CallbackURL: "http://holder.test/callbacks/provision",
+		Items: []backend.LeaseItem{{SKU: micro, Quantity: 1}}, Payload: []byte(`{"image":"program:1","args":["listen:8080","wait"],"ports":{"8080/tcp":{}}}`),
+	}
+}
+
+func TestNothingStartsWhileTheGuardFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, g := guardedWorld(t)
+		g.fails.Store(true)
+		w.provisioned()
+		for range 20 {
+			if _, err := w.Step(t.Context(), guardedLease); !errors.Is(err, errGate) {
+				t.Fatalf("a step does not tell of the guard: %v", err)
+			}
+		}
+		for _, one := range w.Workloads(guardedLease) {
+			if st, err := w.mem.Status(t.Context(), one); err == nil {
+				t.Errorf("a workload was made: %+v", st)
+			}
+		}
+		g.fails.Store(false)
+		if !w.wait(func() bool { return w.status(guardedLease) == backend.ProvisionStatusReady }) {
+			t.Errorf("with the guard back it is %s", w.status(guardedLease))
+		}
+	})
+}
+
+func TestAGuardThatFailsTooLongFailsTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, g := guardedWorld(t)
+		g.fails.Store(true)
+		w.provisioned()
+		if !w.wait(func() bool { return w.status(guardedLease) == backend.ProvisionStatusFailed }) {
+			t.Errorf("it is %s", w.status(guardedLease))
+		}
+	})
+}
+
+func TestAGuardThatFailsTouchesNothingThatRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, g := guardedWorld(t)
+		w.provisioned()
+		if !w.wait(func() bool { return w.status(guardedLease) == backend.ProvisionStatusReady }) {
+			t.Fatal(w.status(guardedLease))
+		}
+		g.fails.Store(true)
+		if err := w.Restart(t.Context(), backend.RestartRequest{LeaseUUID: guardedLease, CallbackURL: "http://holder.test/callbacks/provision"}); err != nil {
+			t.Fatal(err)
+		}
+		one := w.Workloads(guardedLease)[0]
+		before, err := w.mem.Status(t.Context(), one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			_, _ = w.Step(t.Context(), guardedLease)
+			<-time.After(50 * time.Millisecond)
+		}
+		after, err := w.mem.Status(t.Context(), one)
+		if err != nil || !after.Ready || after.ReleaseID != before.ReleaseID || after.TargetReleaseID != before.TargetReleaseID {
+			t.Errorf("it was %+v and is %+v, %v", before, after, err)
+		}
+		// What is given up goes all the same.
+		if err := w.Deprovision(t.Context(), guardedLease); err != nil {
+			t.Fatal(err)
+		}
+		if !w.wait(func() bool { return len(w.Workloads(guardedLease)) == 0 }) {
+			t.Errorf("it is not given up: %s", w.status(guardedLease))
+		}
+	})
+}
+
+func TestTheGuardIsAskedInEveryStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, g := guardedWorld(t)
+		w.provisioned()
+		if !w.rest() || w.status(guardedLease) != backend.ProvisionStatusReady {
+			t.Fatal(w.status(guardedLease))
+		}
+		for range 5 {
+			before := g.asked.Load()
+			if _, err := w.Step(t.Context(), guardedLease); err != nil {
+				t.Fatal(err)
+			}
+			if g.asked.Load() == before {
+				t.Error("a step of a lease that is ready does not ask")
+			}
+		}
+	})
+}
