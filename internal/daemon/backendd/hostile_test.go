@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/berth-cloud/berth/backend"
 	"github.com/berth-cloud/berth/backend/hmacauth"
 	"github.com/berth-cloud/berth/backend/server"
@@ -66,7 +68,7 @@ func served(t *testing.T) *pipes {
 	b := &backendd{set: &settings.Settings{}, logger: slog.New(slog.DiscardHandler)}
 	ctx, cancel := context.WithCancel(t.Context())
 	l, ended := newPipes(), make(chan error, 1)
-	go func() { ended <- b.listen(ctx, l, &http.Server{Handler: server.New(mock, server.Config{Auth: v}), ReadHeaderTimeout: headerTimeout}) }()
+	go func() { ended <- b.listen(ctx, netutil.LimitListener(l, maxConns), &http.Server{Handler: server.New(mock, server.Config{Auth: v}), ReadHeaderTimeout: headerTimeout}) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
