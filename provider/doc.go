@@ -76,7 +76,7 @@
 //  11. The members of a group reach each other by service name, and each replica its
 //     own; localhost is not promised. [Names/WithinGroup, Names/PerReplica]
 //  12. The instances of one tenant that name one Network reach each other by Name;
-//     no others do. [Names/SharedNetwork, Names/OtherTenant]
+//     no others do. [Names/SharedNetwork, Names/OtherTenant, Names/Long]
 //
 // Releases
 //
@@ -125,7 +125,8 @@
 //  26. Endpoints are where the instance answers, before and after a deploy.
 //     [Provision/Endpoints, Deploy/Endpoints]
 //  27. Deprovision leaves nothing that carries the instance's mark: container,
-//     volume, network, record, or secret that the driver wrote.
+//     volume, network, record, or secret that the driver wrote. Volumes of
+//     VolumeSpec.IDs carry none.
 //     [Deprovision/LeavesNothing, Deprovision/DuringRollout]
 //
 // Looking in
@@ -152,6 +153,27 @@
 //     [Secrets/Canary]
 //  34. A rollback restores the version of a value that the release had.
 //     [Secrets/Rollback]
+//
+// Volumes that stay
+//
+//  35. Volumes of VolumeSpec.IDs are the tenant's: made when they are first mounted, each
+//     once, and left by Deprovision; another instance of the tenant finds in them what
+//     the last one wrote. One id of two tenants is two volumes. Only RemoveKeptVolume
+//     removes one, and none that a container has.
+//     [Kept/Stays, Kept/Tenants, Kept/Remove, Kept/RepeatedAfterFailure, Kept/RepeatedAfterCrash]
+//  36. While a running container of one instance may write such a volume, none of another
+//     that may write it runs: that waits with ReasonVolumeInUse, or fails with it once
+//     RolloutSpec.ReadyTimeout is over, and may be asked for again. [Kept/OneWriter]
+//  37. Ids are a stateful set's, of a tenant, and enough for its replicas. A release
+//     keeps those that it names. [Kept/Invalid, Kept/Scale, Kept/Rollback]
+//  38. The bytes of volumes are measured; of what is not there nothing is said.
+//     [Kept/Usage]
+//
+// Images
+//
+//  39. InspectImage waits for no fetch, and says of one image the same as long as that
+//     does not change. [Image/Inspect, Image/Unavailable]
+//  40. A bound of processes arrives at the orchestrator. [Provision/PidsLimit]
 //
 // # Who moves a rollout
 //

@@ -14,7 +14,8 @@ var (
 	ErrConflict = errors.New("provider: conflict")
 
 	// ErrBusy means that a rollout of another release is under way for the
-	// instance. The call may be repeated when it has ended.
+	// instance, or of a volume that something has it. The call may be repeated when
+	// that has ended.
 	ErrBusy = errors.New("provider: another rollout is under way")
 
 	// ErrNotSupported means that this provider cannot do what was asked for, now

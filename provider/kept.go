@@ -20,7 +20,7 @@ type VolumeKeeper interface {
 	KeptVolumes(ctx context.Context, tenantID string) ([]KeptVolume, error)
 
 	// RemoveKeptVolume removes a volume with its data, and returns once it is
-	// gone. It succeeds when there is none. While a container has it, it is ErrBusy; a
+	// gone. It succeeds when there is none. While a container has it, it is ErrBusy, as a VolumeBusyError; a
 	// volume of another tenant is ErrNotFound, and stays.
 	RemoveKeptVolume(ctx context.Context, tenantID, volumeID string) error
 
@@ -35,6 +35,17 @@ type KeptVolume struct {
 	TenantID  string    `json:"tenant_id"`
 	CreatedAt time.Time `json:"created_at,omitzero"`
 }
+
+// VolumeBusyError is the ErrBusy of a volume: a container has it.
+type VolumeBusyError struct{ ID string }
+
+// Error implements error.
+func (e *VolumeBusyError) Error() string {
+	return "provider: volume " + e.ID + " is in use by a container"
+}
+
+// Is makes it an ErrBusy.
+func (e *VolumeBusyError) Is(target error) bool { return target == ErrBusy }
 
 // Compare orders volumes by id, and those of several tenants with one id by tenant.
 func (v KeptVolume) Compare(other KeptVolume) int {

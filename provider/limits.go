@@ -2,7 +2,16 @@ package provider
 
 // Bounds of a request. What is beyond is ErrInvalid.
 const (
-	// MaxNameLength is the length of a service's or volume's name.
+	// MaxServiceNameLength is the length of a service's name, and of a workload's: that
+	// of a label of DNS.
+	MaxServiceNameLength = 63
+
+	// MaxStatefulNameLength is the length of the name that the replicas of a stateful
+	// set are resolved by, which "-0" to "-999" follows: the workload's, or without one
+	// that of its main service.
+	MaxStatefulNameLength = MaxServiceNameLength - len("-999")
+
+	// MaxNameLength is the length of the name of a volume, a config file or a network.
 	MaxNameLength = 40
 
 	// MaxVolumeIDLength is the length of an id in VolumeSpec.IDs.

@@ -23,7 +23,9 @@ const (
 // ServiceSpec is one member of a group: one container in each replica.
 type ServiceSpec struct {
 	// Name is what the other members, and with a shared network other
-	// instances, resolve. It is a DNS label of at most MaxNameLength characters.
+	// instances, resolve. It is a DNS label of at most MaxServiceNameLength characters, and in a
+	// stateful set without a name of its own that of main has at most
+	// MaxStatefulNameLength.
 	Name string `json:"name" validate:"required"`
 
 	// Image is a reference such as "registry.example/shop/web:1.4" or one with a

@@ -58,7 +58,9 @@ var (
 	resources = rapid.Custom(func(t *rapid.T) provider.ResourceSpec {
 		return provider.ResourceSpec{CPUMillis: count.Draw(t, "cpu"), MemoryMB: 1 + count.Draw(t, "memory"), Replicas: 1 + count.Draw(t, "replicas")}
 	})
-	volume    = rapid.Custom(func(t *rapid.T) provider.VolumeSpec { return provider.VolumeSpec{Name: word.Draw(t, "name"), IDs: drawSlice(t, "ids", word)} })
+	volume = rapid.Custom(func(t *rapid.T) provider.VolumeSpec {
+		return provider.VolumeSpec{Name: word.Draw(t, "name"), IDs: drawSlice(t, "ids", word)}
+	})
 	tmpfs     = rapid.Custom(func(t *rapid.T) provider.TmpfsSpec { return provider.TmpfsSpec{MountPath: word.Draw(t, "path")} })
 	secretRef = rapid.Custom(func(t *rapid.T) provider.SecretRef {
 		return provider.SecretRef{Key: word.Draw(t, "key"), Version: secrets.Version(count.Draw(t, "version"))}
@@ -226,6 +228,22 @@ func TestNilKeepsAndEmptyReplaces(t *testing.T) {
 	}
 	if first := (provider.ServiceDeploySpec{Name: "web", Image: "b"}).Snapshot(nil); !reflect.DeepEqual(first, provider.ServiceSnapshot{Name: "web", Image: "b"}) {
 		t.Errorf("without a prior: %+v", first)
+	}
+}
+
+// TestFieldsThatCameLaterChangeNoOldForm: requests and releases are recognised by
+// their forms.
+func TestFieldsThatCameLaterChangeNoOldForm(t *testing.T) {
+	for want, v := range map[string]any{
+		`{"name":"data","mount_path":"/data","size_mb":0,"type":""}`: provider.VolumeSpec{Name: "data", MountPath: "/data", IDs: []string{}},
+		`{"read_only_root_fs":true}`:                                 provider.SecuritySpec{ReadOnlyRootFS: true},
+	} {
+		if got, err := json.Marshal(v); err != nil || string(got) != want {
+			t.Errorf("the form is %s, %v, want %s", got, err, want)
+		}
+	}
+	if (provider.SecuritySpec{PidsLimit: 1}).IsZero() {
+		t.Error("a bound alone counts as nothing")
 	}
 }
 

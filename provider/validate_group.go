@@ -10,7 +10,7 @@ import (
 // for every provider. All that is wrong is in one *ValidationError.
 //
 //   - There is at least one service and at most MaxServices. Names are DNS labels
-//     of at most MaxNameLength characters, and no two are the same.
+//     of at most MaxServiceNameLength characters, and no two are the same.
 //   - Exactly one service is main; an empty role is main.
 //   - DependsOn names other members and makes no circle. An init depends on
 //     inits only. Main depends on a sidecar only when that does not, directly or

@@ -43,6 +43,28 @@ func validateKept(p *problems, kind WorkloadKind, services []ServiceSpec) {
 	}
 }
 
+// validateMoves keeps a volume with its replica in a deploy: an old and a new
+// replica of two indices may run at once.
+func validateMoves(p *problems, before, after []ServiceSpec) {
+	index := map[string]int{}
+	for _, s := range before {
+		for _, v := range s.Volumes {
+			for k, volume := range v.IDs {
+				index[volume] = k
+			}
+		}
+	}
+	for i, s := range after {
+		for j, v := range s.Volumes {
+			for k, volume := range v.IDs {
+				if old, had := index[volume]; had && old != k {
+					p.add(at(at(at("services", i)+".volumes", j)+".ids", k), "%q is the volume of replica %d; it stays with it", clip(volume), old)
+				}
+			}
+		}
+	}
+}
+
 // hasVolumeIDs reports whether a volume is the tenant's and not the instance's.
 func hasVolumeIDs(services []ServiceSpec) bool {
 	for _, s := range services {

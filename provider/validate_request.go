@@ -22,8 +22,9 @@ func (r ProvisionRequest) Validate() error {
 		p.add("kind", "%q is neither %s nor %s", r.Kind, KindDeployment, KindStatefulSet)
 	}
 	if r.Name != "" || r.Network != "" {
-		validateLabelName(&p, "name", r.Name)
+		validateLabel(&p, "name", r.Name, MaxServiceNameLength)
 	}
+	r.validateStatefulName(&p)
 	if r.Network != "" {
 		validateLabelName(&p, "network", r.Network)
 	}
@@ -36,6 +37,23 @@ func (r ProvisionRequest) Validate() error {
 		p.add("tenant_id", "is missing, and volumes with ids are a tenant's")
 	}
 	return p.err()
+}
+
+// validateStatefulName leaves room for the number of a replica behind the name that it
+// is resolved by.
+func (r ProvisionRequest) validateStatefulName(p *problems) {
+	if r.Kind != KindStatefulSet {
+		return
+	}
+	where, name := "name", r.Name
+	for i, s := range r.Services {
+		if r.Name == "" && s.EffectiveRole() == RoleMain {
+			where, name = at("services", i)+".name", s.Name
+		}
+	}
+	if len(name) > MaxStatefulNameLength && len(name) <= MaxServiceNameLength {
+		p.add(where, "%q has more than %d characters, behind which the number of a replica has to fit", clip(name), MaxStatefulNameLength)
+	}
 }
 
 // Validate holds the request against the rules for the services that it lists.
@@ -102,6 +120,7 @@ func ApplyDeploy(kind WorkloadKind, services []ServiceSpec, deploys []ServiceDep
 	validateServices(&p, out)
 	validateWriters(&p, kind, out)
 	validateKept(&p, kind, out)
+	validateMoves(&p, services, out)
 	if err := p.err(); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ const (
 // validateService holds one service against the rules that concern no other. Of
 // a part of a deploy the ports may be unknown.
 func validateService(p *problems, where string, s ServiceSpec, portsUnknown bool) {
-	validateLabelName(p, where+".name", s.Name)
+	validateLabel(p, where+".name", s.Name, MaxServiceNameLength)
 	switch {
 	case strings.TrimSpace(s.Image) == "":
 		p.add(where+".image", "is missing")
@@ -57,12 +57,14 @@ func validateService(p *problems, where string, s ServiceSpec, portsUnknown bool
 	validateProcess(p, where, s)
 }
 
-func validateLabelName(p *problems, where, name string) {
+func validateLabelName(p *problems, where, name string) { validateLabel(p, where, name, MaxNameLength) }
+
+func validateLabel(p *problems, where, name string, most int) {
 	switch {
 	case name == "":
 		p.add(where, "is missing")
-	case len(name) > MaxNameLength || !labelForm.MatchString(name):
-		p.add(where, "%q is not 1 to %d lower-case letters, digits and hyphens, with a letter or digit at both ends", clip(name), MaxNameLength)
+	case len(name) > most || !labelForm.MatchString(name):
+		p.add(where, "%q is not 1 to %d lower-case letters, digits and hyphens, with a letter or digit at both ends", clip(name), most)
 	}
 }
 

@@ -74,6 +74,16 @@ func TestAGoodRequestIsValid(t *testing.T) {
 	wantPaths(t, provider.ValidateServices([]provider.ServiceSpec{{Name: "a", Image: "b"}}))
 }
 
+func TestNamesAreAsLongAsALabelOfDNS(t *testing.T) {
+	r := good()
+	long := strings.Repeat("a", provider.MaxServiceNameLength)
+	r.Name, r.Services[3].Name = long[:provider.MaxStatefulNameLength], long
+	wantPaths(t, r.Validate())
+	r.Kind, r.Name, r.Services[0].Resources.Replicas, r.Services[2].Resources.Replicas = provider.KindDeployment, long, 1, 0
+	r.Services[0].Volumes = r.Services[0].Volumes[:1]
+	wantPaths(t, r.Validate())
+}
+
 func TestEveryRuleOfServices(t *testing.T) {
 	type svc = provider.ServiceSpec
 	type req = provider.ProvisionRequest
@@ -85,12 +95,19 @@ func TestEveryRuleOfServices(t *testing.T) {
 		change func(*req)
 		want   string // paths under services[0] with "." in front, or whole
 	}{
-		"no services":                 {func(r *req) { r.Services = nil }, "services"},
-		"too many services":           {func(r *req) { r.Services = make([]svc, provider.MaxServices+1) }, "services"},
-		"no instance":                 {func(r *req) { r.InstanceID = id.Nil }, "instance_id"},
-		"a tenant with a slash":       {func(r *req) { r.TenantID = "a/b" }, "tenant_id"},
-		"an unknown kind":             {func(r *req) { r.Kind = "job" }, "kind .volumes[0] .volumes[1] .volumes[1].ids services[1].volumes[0]"},
-		"a shared network, no name":   {func(r *req) { r.Name = "" }, "name"},
+		"no services":               {func(r *req) { r.Services = nil }, "services"},
+		"too many services":         {func(r *req) { r.Services = make([]svc, provider.MaxServices+1) }, "services"},
+		"no instance":               {func(r *req) { r.InstanceID = id.Nil }, "instance_id"},
+		"a tenant with a slash":     {func(r *req) { r.TenantID = "a/b" }, "tenant_id"},
+		"an unknown kind":           {func(r *req) { r.Kind = "job" }, "kind .volumes[0] .volumes[1] .volumes[1].ids services[1].volumes[0]"},
+		"a shared network, no name": {func(r *req) { r.Name = "" }, "name"},
+		"a long name of a workload": {func(r *req) { r.Name = strings.Repeat("a", 64) }, "name"},
+		"a long name of replicas":   {func(r *req) { r.Name = strings.Repeat("a", 60) }, "name"},
+		"a long main, and no name": {func(r *req) {
+			r.Name, r.Network, r.Services[0].Name, r.Services[3].DependsOn[0] = "", "", strings.Repeat("a", 60), strings.Repeat("a", 60)
+		}, ".name"},
+		"a long name of a network":    {func(r *req) { r.Network = strings.Repeat("a", 41) }, "network"},
+		"a long name of a volume":     {main(func(s *svc) { s.Volumes[1].Name = strings.Repeat("a", 41) }), ".volumes[1].name"},
 		"a name with spaces":          {func(r *req) { r.Name = "my shop" }, "name"},
 		"a network in capitals":       {func(r *req) { r.Network = "Net" }, "network"},
 		"a label of ours":             {func(r *req) { r.Labels["berth.instance"] = "x" }, `labels["berth.instance"]`},
@@ -118,7 +135,7 @@ func TestEveryRuleOfServices(t *testing.T) {
 		"no name":                   {main(func(s *svc) { s.Name = "" }), ".name services[3].depends_on[0]"},
 		"a name in capitals":        {func(r *req) { r.Services[3].Name = "Logs" }, "services[3].name"},
 		"a name with a hyphen last": {func(r *req) { r.Services[3].Name = "logs-" }, "services[3].name"},
-		"a long name":               {func(r *req) { r.Services[3].Name = strings.Repeat("a", 41) }, "services[3].name"},
+		"a long name":               {func(r *req) { r.Services[3].Name = strings.Repeat("a", 64) }, "services[3].name"},
 		"a name of two lines":       {func(r *req) { r.Services[3].Name = "a\n" }, "services[3].name"},
 		"no image":                  {main(func(s *svc) { s.Image = " " }), ".image"},
 		"an image like an option":   {main(func(s *svc) { s.Image = "-v" }), ".image"},
@@ -376,6 +393,8 @@ func TestIDsOfVolumesFollowADeploy(t *testing.T) {
 	}
 	_, err = provider.ApplyDeploy(r.Kind, r.Services, []provider.ServiceDeploySpec{{Name: "web", Image: "x", Volumes: volumes("c")}})
 	wantPaths(t, err, "services[0].volumes[1].ids")
+	_, err = provider.ApplyDeploy(r.Kind, r.Services, []provider.ServiceDeploySpec{{Name: "web", Image: "x", Volumes: volumes("shop-0", "shop-2")}})
+	wantPaths(t, err, "services[0].volumes[1].ids[1]")
 	_, err = provider.ApplyDeploy(r.Kind, r.Services, []provider.ServiceDeploySpec{{Name: "web", Image: "x", Resources: &provider.ResourceSpec{Replicas: 4}}, {Name: "proxy", Image: "x", Resources: &provider.ResourceSpec{Replicas: 4}}})
 	wantPaths(t, err, "services[0].volumes[1].ids")
 }

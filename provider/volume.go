@@ -30,7 +30,8 @@ type VolumeSpec struct {
 	// replicas, each once in an instance, and only a stateful set of a tenant has
 	// them: anything else is ErrInvalid, a Scale beyond their number too. An id is a
 	// DNS label of at most MaxVolumeIDLength characters, unique within the tenant. A
-	// Deploy may name other ones, and a Rollback goes back to those of its release.
+	// Deploy may name other ones, but none that is another replica's, and a Rollback
+	// goes back to those of its release.
 	//
 	// While a running container of one instance may write such a volume, none of
 	// another instance that may write it starts, whatever Shared says: that one waits

@@ -13,6 +13,7 @@ const (
 	LabelRole     = "berth.role"       // the member's role: "init" or "sidecar"; none is main
 	LabelReplica  = "berth.replica"    // the replica's index, from 0
 	LabelVolume   = "berth.volume"     // on a volume: its name in app.yaml
+	LabelKept     = "berth.kept"       // on a volume: its id within the tenant, whose it is
 	LabelWorkload = "berth.workload"   // the id of the provider's workload it belongs to
 	LabelTenant   = "berth.tenant"     // the tenant that the workload belongs to
 	LabelDeployed = "berth.deployed"   // the id of the provider's release that it was made for

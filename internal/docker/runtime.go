@@ -98,6 +98,10 @@ type Runtime interface {
 	ListVolumes(ctx context.Context, labels map[string]string) ([]Volume, error)
 	// RemoveVolume deletes a volume; a missing one succeeds, one in use is ErrConflict.
 	RemoveVolume(ctx context.Context, name string) error
+	// VolumeSizes measures how many bytes each volume of the engine holds, by name.
+	// One that the engine cannot measure is left out. It reads every file there is
+	// in volumes, so that it may take long.
+	VolumeSizes(ctx context.Context) (map[string]int64, error)
 
 	// CreateNetwork makes a bridge network with the given subnet, whose first
 	// address becomes the gateway. An existing one of that name is

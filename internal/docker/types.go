@@ -176,7 +176,9 @@ type Image struct {
 	Architecture string
 	OS           string
 	SizeBytes    int64
-	ExposedPorts []int // TCP ports the image declares, ascending
+	ExposedPorts []int    // TCP ports the image declares, ascending
+	Volumes      []string // directories the image declares as volumes, as it writes them, ascending
+	User         string   // whom its containers run as; "" is root
 }
 
 // RegistryAuth authenticates a pull.

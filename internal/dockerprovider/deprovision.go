@@ -77,6 +77,7 @@ func (d *Driver) remove(ctx context.Context, workload id.ID, w *records.Workload
 	d.logs.end(workload)
 	d.watches.forget(workload)
 	d.leaving.forget(workload)
+	d.holds.end(workload)
 	return nil
 }
 

@@ -32,6 +32,7 @@ type Driver struct {
 	logs     openLogs             // what callers read
 	watches  watches              // what checks of containers that serve have shown
 	leaving  leaving              // what traffic has just left
+	holds    holds                // what waits for a volume
 	version  atomic.Pointer[string]
 	now      func() time.Time
 	logger   *slog.Logger
@@ -43,6 +44,8 @@ var (
 	_ provider.Watcher         = (*Driver)(nil)
 	_ provider.HealthChecker   = (*Driver)(nil)
 	_ provider.ReadinessWaiter = (*Driver)(nil)
+	_ provider.VolumeKeeper    = (*Driver)(nil)
+	_ provider.ImageInspector  = (*Driver)(nil)
 )
 
 // Name is the type of orchestrator, as ProviderInfo has it.
@@ -101,6 +104,7 @@ func (d *Driver) Info() provider.ProviderInfo {
 
 var capabilities = []provider.Capability{
 	provider.CapProvision, provider.CapDeploy, provider.CapScale, provider.CapLogs, provider.CapExec, provider.CapVolumes,
+	provider.CapKeptVolumes,
 	provider.CapRolling, provider.CapBlueGreen,
 }
 

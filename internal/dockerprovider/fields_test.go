@@ -146,9 +146,12 @@ var sets = map[string]func(*provider.ProvisionRequest){
 	"VolumeSpec.size_mb":    svc(func(s *provider.ServiceSpec) { s.Volumes[0].SizeMB = 10 }),
 	"VolumeSpec.type":       svc(func(s *provider.ServiceSpec) { s.Volumes[0].Type = "fast" }),
 	"VolumeSpec.shared":     svc(func(s *provider.ServiceSpec) { s.Volumes[0].Shared = true }),
-	"VolumeSpec.read_only":  svc(func(s *provider.ServiceSpec) { s.Volumes[0].ReadOnly = true }),
-	"TmpfsSpec.mount_path":  svc(func(s *provider.ServiceSpec) { s.Tmpfs[0].MountPath = "/other" }),
-	"TmpfsSpec.size_mb":     svc(func(s *provider.ServiceSpec) { s.Tmpfs[0].SizeMB = 5 }),
+	"VolumeSpec.ids": func(q *provider.ProvisionRequest) {
+		q.Kind, q.Services[0].Volumes[0].IDs = provider.KindStatefulSet, []string{"shop-0"}
+	},
+	"VolumeSpec.read_only": svc(func(s *provider.ServiceSpec) { s.Volumes[0].ReadOnly = true }),
+	"TmpfsSpec.mount_path": svc(func(s *provider.ServiceSpec) { s.Tmpfs[0].MountPath = "/other" }),
+	"TmpfsSpec.size_mb":    svc(func(s *provider.ServiceSpec) { s.Tmpfs[0].SizeMB = 5 }),
 
 	"HealthCheckSpec.path":            svc(func(s *provider.ServiceSpec) { s.HealthCheck.Path = "/other" }),
 	"HealthCheckSpec.port":            svc(func(s *provider.ServiceSpec) { s.HealthCheck.Port = 8082 }),
@@ -181,6 +184,7 @@ var sets = map[string]func(*provider.ProvisionRequest){
 		s.Security = &provider.SecuritySpec{CapAdd: []string{"NET_RAW"}}
 	}),
 	"SecuritySpec.cap_drop":          svc(func(s *provider.ServiceSpec) { s.Security = &provider.SecuritySpec{CapDrop: []string{"CHOWN"}} }),
+	"SecuritySpec.pids_limit":        svc(func(s *provider.ServiceSpec) { s.Security = &provider.SecuritySpec{PidsLimit: 50} }),
 	"SecuritySpec.read_only_root_fs": svc(func(s *provider.ServiceSpec) { s.Security = &provider.SecuritySpec{ReadOnlyRootFS: true} }),
 
 	"RolloutSpec.max_surge":       func(q *provider.ProvisionRequest) { q.Rollout.MaxSurge = "3" },

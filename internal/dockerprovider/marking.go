@@ -52,6 +52,20 @@ func (m marking) Create(ctx context.Context, spec docker.ContainerSpec) (string,
 	return m.Runtime.Create(ctx, spec)
 }
 
+// Start implements docker.Runtime. What writes a volume that is a tenant's does not
+// start beside a container of another instance that does.
+func (m marking) Start(ctx context.Context, container string) error {
+	w, err := m.d.records.Known(ctx, m.workload)
+	if err != nil {
+		return err
+	}
+	if len(keptIDs(w)) == 0 {
+		m.d.holds.end(m.workload)
+		return m.Runtime.Start(ctx, container)
+	}
+	return m.d.startOne(ctx, m.workload, container, w)
+}
+
 // Stop implements docker.Runtime. Every member has a grace of its own, of which
 // the planner knows main's.
 func (m marking) Stop(ctx context.Context, container string, grace time.Duration) error {

@@ -70,6 +70,7 @@ func (d *Driver) controller(ctx context.Context, w *records.Workload) *applicati
 		application.WithMemory(d.memory), application.WithPuller(d.puller), application.WithNetworks(d.networks),
 		application.WithClock(d.now), application.WithProber(d.opts.Prober), application.WithLogger(d.logger),
 		application.WithSecrets(tenantVault{d.opts.Vault, w.Tenant}), application.WithLabels(d.labels(w)),
+		application.WithKeptVolumes(func(volume string) docker.VolumeSpec { return d.keptVolume(w.Tenant, volume) }),
 		application.WithRegistryAuth(registryAuth(ctx, mainImage(w))),
 		application.WithIngressView(func() application.IngressView {
 			view, _ := d.leaving.view(w.ID, d.now())
@@ -147,6 +148,9 @@ func (d *Driver) pass(ctx context.Context, w *records.Workload) (time.Duration, 
 	var condition reconcile.Condition
 	if len(res.Conditions) > 0 {
 		condition = res.Conditions[0]
+	}
+	if errors.Is(err, application.ErrHeld) || errors.Is(err, application.ErrVolumeInUse) {
+		return holdCheck, condition, nil // the status tells of it
 	}
 	if err != nil {
 		return 0, condition, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,7 +76,8 @@ func (d *Driver) checkProvision(req provider.ProvisionRequest) error {
 	return checkValues(req.TenantID, req.Services)
 }
 
-// checkValues refuses images that no registry could have, and secrets of nobody.
+// checkValues refuses images that no registry could have, and secrets and volumes of
+// nobody.
 func checkValues(tenant string, services []provider.ServiceSpec) error {
 	for i, s := range services {
 		if _, err := spec.ParseImage(s.Image); err != nil {
@@ -83,6 +85,9 @@ func checkValues(tenant string, services []provider.ServiceSpec) error {
 		}
 		if tenant == "" && len(s.Secrets)+len(s.ConfigFiles) > 0 {
 			return fmt.Errorf("%w: tenant_id: is missing, and services[%d] has secrets or config files", provider.ErrInvalid, i)
+		}
+		if tenant == "" && slices.ContainsFunc(s.Volumes, func(v provider.VolumeSpec) bool { return len(v.IDs) > 0 }) {
+			return fmt.Errorf("%w: tenant_id: is missing, and services[%d] has volumes with ids", provider.ErrInvalid, i)
 		}
 	}
 	return nil

@@ -170,7 +170,7 @@ func (d *Driver) startUnrecorded(ctx context.Context, workload id.ID) error {
 			if isMain(c) != mains || c.Labels[docker.LabelRole] == roleInit || c.Running() {
 				continue
 			}
-			if err := d.rt.Start(ctx, c.ID); err != nil {
+			if err := d.startOne(ctx, workload, c.ID, nil); err != nil {
 				return failed("start container "+c.Name, err)
 			}
 		}

@@ -46,10 +46,15 @@ func (v *viewed) replica(s spec.Member, index int) provider.ReplicaStatus {
 		started := m.Started.UTC()
 		r.StartedAt = &started
 	}
+	hold := v.hold()
 	switch m.Status {
 	case docker.StatusRunning:
 		v.running(&r, s, m)
 	case docker.StatusCreated:
+		if hold != "" {
+			r.State, r.Reason, r.Message = provider.StateStarting, provider.ReasonVolumeInUse, hold
+			break
+		}
 		r.State, r.Reason = provider.StateStarting, provider.ReasonWaitingForDependency
 	case docker.StatusPaused:
 		r.State, r.Reason, r.Message = provider.StateFailed, provider.ReasonUnhealthy, "the container is paused"
@@ -57,6 +62,9 @@ func (v *viewed) replica(s spec.Member, index int) provider.ReplicaStatus {
 		code := m.Exit.Code
 		r.ExitCode = &code
 		v.ended(&r, s, m)
+		if hold != "" && s.Role != spec.RoleInit {
+			r.State, r.Reason, r.Message = provider.StateStarting, provider.ReasonVolumeInUse, hold
+		}
 	}
 	if v.world.Desired.Stopped {
 		v.stopped(&r, m)
@@ -106,6 +114,14 @@ func memberOf(g *application.Group, service string) *application.Member {
 		}
 	}
 	return nil
+}
+
+// hold is why what does not run waits for a volume, or "".
+func (v *viewed) hold() string {
+	if v.world.Desired.Stopped || hopeless(v.record) {
+		return ""
+	}
+	return v.d.holds.why(v.record.ID)
 }
 
 // missing is a container that does not stand.

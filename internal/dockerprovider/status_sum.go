@@ -88,7 +88,9 @@ func (v *viewed) sumFirst(st *provider.InstanceStatus) {
 	if planned == application.ReasonPullingImage || planned == application.ReasonResolvingImage {
 		st.State, st.Reason = provider.StateProvisioning, provider.ReasonPulling
 	}
-	st.Message = cmp.Or(v.plan.Condition.Message, st.Message)
+	if st.Reason != provider.ReasonVolumeInUse {
+		st.Message = cmp.Or(v.plan.Condition.Message, st.Message)
+	}
 }
 
 // reasonOf is the planner's reason for a failure in the provider's words.
@@ -106,6 +108,8 @@ func reasonOf(r application.Reason) provider.Reason {
 		return provider.ReasonOutOfMemory
 	case application.ReasonCrashLoop:
 		return provider.ReasonCrashLoop
+	case application.ReasonVolumeInUse:
+		return provider.ReasonVolumeInUse
 	case application.ReasonSecretMissing:
 		return provider.ReasonSecretMissing
 	case application.ReasonNetworkFailed, application.ReasonPortInUse:

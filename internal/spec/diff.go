@@ -2,6 +2,7 @@ package spec
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,7 +142,7 @@ func byKey[K comparable, V any](list []V, key func(V) K) map[K]V {
 }
 
 // keyed compares two maps key by key, in the order of the keys.
-func keyed[K ~string | ~int, V comparable](old, new map[K]V, each func(key K, old, new *V)) {
+func keyed[K ~string | ~int, V any](old, new map[K]V, each func(key K, old, new *V)) {
 	keys := map[K]bool{}
 	for key := range old {
 		keys[key] = true
@@ -153,7 +154,7 @@ func keyed[K ~string | ~int, V comparable](old, new map[K]V, each func(key K, ol
 		before, had := old[key]
 		after, has := new[key]
 		switch {
-		case had && has && before == after:
+		case had && has && reflect.DeepEqual(before, after):
 		case had && has:
 			each(key, &before, &after)
 		case had:

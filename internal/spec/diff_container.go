@@ -3,6 +3,7 @@ package spec
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,6 +94,7 @@ func (d *differ) surroundings(prefix string, old, new *Member) {
 		formatLimit(new.Resources.MemoryBytes, FormatBytes), EffectRoll)
 	d.text(prefix+"resources.cpu", formatLimit(old.Resources.MilliCPU, FormatMilliCPU),
 		formatLimit(new.Resources.MilliCPU, FormatMilliCPU), EffectRoll)
+	d.text(prefix+"resources.pids", formatCount(int(old.Resources.Pids)), formatCount(int(new.Resources.Pids)), EffectRoll)
 	d.volumes(prefix, old.Volumes, new.Volumes)
 	d.tmpfs(prefix, old.Tmpfs, new.Tmpfs)
 	d.files(prefix, old.Files, new.Files)
@@ -115,7 +117,7 @@ func (d *differ) volumes(prefix string, old, new []Volume) {
 			// Sharing is a promise about programs; the mount stays the same.
 			a, b := *before, *after
 			a.Shared, b.Shared = false, false
-			if a == b {
+			if reflect.DeepEqual(a, b) {
 				effect = EffectSettings
 			}
 		}

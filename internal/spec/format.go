@@ -150,6 +150,9 @@ func formatVolume(v *Volume) string {
 	if v.Name == "" {
 		s = "host path " + v.HostPath
 	}
+	if len(v.IDs) > 0 {
+		s += " as " + strings.Join(v.IDs, ", ")
+	}
 	if v.ReadOnly {
 		s += ", read-only"
 	}

@@ -66,6 +66,7 @@ func (m *Member) canonical(r record) {
 	r.integer("port", int64(m.Port))
 	r.integer("resources.memory", m.Resources.MemoryBytes)
 	r.integer("resources.cpu", m.Resources.MilliCPU)
+	r.integer("resources.pids", m.Resources.Pids)
 	m.Readiness.canonical(r, "readiness", canonicalInterval)
 	// A liveness probe at its defaults is still one more question than none.
 	r.boolean("liveness", m.Liveness != nil)
@@ -75,6 +76,7 @@ func (m *Member) canonical(r record) {
 		r.text("host_path", v.HostPath)
 		r.text("path", v.Path)
 		r.boolean("read_only", v.ReadOnly)
+		r.list("ids", v.IDs)
 	})
 	records(r, "publish", m.Publish, func(p PublishedPort, r record) {
 		r.integer("port", int64(p.Port))

@@ -126,11 +126,13 @@ var needsContainer = map[string]bool{
 	"Probe.GRPCService":         true,
 	"Probe.Failures":            true,
 	"Resources.MemoryBytes":     true,
+	"Resources.Pids":            true,
 	"Resources.MilliCPU":        true,
 	"Volume.Name":               true,
 	"Volume.HostPath":           true,
 	"Volume.Path":               true,
 	"Volume.ReadOnly":           true,
+	"Volume.IDs":                true,
 	"Volume.Shared":             false, // a promise about the program
 	"PublishedPort.Port":        true,
 	"PublishedPort.HostPort":    true,
@@ -147,8 +149,8 @@ func sampleService() *Service {
 		Readiness:    &Probe{Path: "/ready", Port: 81, Interval: time.Second, Timeout: time.Second, ExpectedStatus: "200"},
 		Liveness:     &Probe{Exec: []string{"check"}, Interval: time.Second, Timeout: time.Second, Failures: 5},
 		ReadyTimeout: time.Minute, StableWindow: time.Second, DrainTimeout: time.Second, StopGrace: time.Second,
-		HoldTimeout: time.Second, KeepPrevious: time.Minute, Resources: Resources{1 << 30, 500},
-		Volumes: []Volume{{Name: "data", HostPath: "/srv/x", Path: "/data"}},
+		HoldTimeout: time.Second, KeepPrevious: time.Minute, Resources: Resources{1 << 30, 500, 100},
+		Volumes: []Volume{{Name: "data", HostPath: "/srv/x", Path: "/data", IDs: []string{"a"}}},
 		Publish: []PublishedPort{{Port: 80, HostPort: 8080}}, Labels: map[string]string{"team": "shop"},
 		Process: sampleProcess(),
 		Inits:   []Member{sampleMember("migrate")}, Sidecars: []Member{sampleMember("proxy")}, SidecarsFirst: []string{"proxy"},
@@ -171,7 +173,7 @@ func sampleMember(name string) Member {
 		Env: []EnvVar{{Name: "TOKEN", Secret: SecretRef{Key: "shop/TOKEN", Version: 2}}}, Port: 90,
 		Readiness: &Probe{GRPC: true, GRPCService: "a", Port: 91, Interval: time.Second, Timeout: time.Second},
 		Liveness:  &Probe{Path: "/live", Interval: time.Second, Timeout: time.Second, ExpectedStatus: "204"},
-		Resources: Resources{1 << 28, 100}, Volumes: []Volume{{Name: "data", HostPath: "/srv/x", Path: "/data"}},
+		Resources: Resources{1 << 28, 100, 50}, Volumes: []Volume{{Name: "data", HostPath: "/srv/x", Path: "/data", IDs: []string{"a"}}},
 		Publish: []PublishedPort{{Port: 81, HostPort: 8081}}, Labels: map[string]string{"team": "shop"}, Process: sampleProcess(),
 	}
 }
@@ -366,6 +368,7 @@ func anyService(t *rapid.T, label string) *Service {
 	s.Replicas = 1 + num("replicas", 1)
 	s.StopGrace = time.Duration(num("grace", 1)) * time.Second
 	s.Resources.MemoryBytes = int64(num("memory", 1)) << 30
+	s.Resources.Pids = int64(num("pids", 1)) * 100
 	if yes("command") {
 		s.Command = []string{few("word", "serve", "work")}
 	}
@@ -379,6 +382,9 @@ func anyService(t *rapid.T, label string) *Service {
 	if yes("volume") {
 		s.Volumes = []Volume{{Name: few("volume name", "a", "b"), Path: few("mount", "/a", "/b"),
 			ReadOnly: yes("read-only"), Shared: yes("shared")}}
+		if yes("ids") {
+			s.Volumes[0].IDs = []string{few("id", "p", "q")}
+		}
 	}
 	if yes("publish") {
 		s.Publish = []PublishedPort{{Port: 80, HostPort: 8080 + num("host port", 1), Public: yes("public")}}

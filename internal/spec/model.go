@@ -209,6 +209,7 @@ type Probe struct {
 type Resources struct {
 	MemoryBytes int64 `json:"memory_bytes,omitempty"`
 	MilliCPU    int64 `json:"milli_cpu,omitempty"`
+	Pids        int64 `json:"pids,omitempty"` // processes and threads; zero is the engine's default
 }
 
 // Volume is a named volume or an allowed host path in every replica.
@@ -219,6 +220,9 @@ type Volume struct {
 	ReadOnly bool   `json:"read_only,omitempty"`
 	// Shared says that the program bears several writers at once.
 	Shared bool `json:"shared,omitempty"`
+	// IDs are volumes that belong to a tenant and not to the service, one for each
+	// replica of a stateful one; they stand in for the volume that Name would be.
+	IDs []string `json:"ids,omitempty"`
 }
 
 // Exclusive reports whether two running containers must never hold the volume.

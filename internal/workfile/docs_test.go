@@ -39,7 +39,7 @@ func ticked(t time.Duration) string { return "`" + spec.FormatDuration(t) + "`" 
 
 // facts are defaults and bounds that the row of a key must name.
 var facts = map[string][]string{
-	"Keys of the file/name":           {strconv.Itoa(provider.MaxNameLength)},
+	"Keys of the file/name":           {strconv.Itoa(provider.MaxServiceNameLength), strconv.Itoa(provider.MaxStatefulNameLength)},
 	"Keys of the file/labels":         {"`" + provider.ReservedLabelPrefix + "`"},
 	"Keys of the file/services":       {strconv.Itoa(provider.MaxServices)},
 	"Keys of rollout/max_surge":       {"`" + string(provider.DefaultMaxSurge) + "`"},

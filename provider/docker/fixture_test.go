@@ -33,7 +33,9 @@ type lab struct {
 	owner  string
 	client *engine.Client
 	repo   string
-	pools  atomic.Int64
+	// program is what the images run.
+	program []byte
+	pools   atomic.Int64
 }
 
 func newLab(t *testing.T) *lab {
@@ -45,7 +47,7 @@ func newLab(t *testing.T) *lab {
 	}
 	t.Cleanup(func() { _ = l.client.Close() })
 	l.repo = "berth-test/" + l.owner
-	buildImages(t, socket, l.repo, "1", "2")
+	l.program = buildImages(t, socket, l.repo, "1", "2")
 	return l
 }
 
@@ -183,7 +185,7 @@ func (b *bench) inspect(instance id.ID) []providertest.Container {
 		replica, _ := strconv.Atoi(c.Labels[engineapi.LabelReplica])
 		out = append(out, providertest.Container{
 			Service: c.Labels[engineapi.LabelMember], Replica: replica, Labels: c.Labels,
-			CPUMillis: int(c.Resources.NanoCPUs / 1e6), MemoryMB: int(c.Resources.MemoryBytes >> 20),
+			CPUMillis: int(c.Resources.NanoCPUs / 1e6), MemoryMB: int(c.Resources.MemoryBytes >> 20), PidsLimit: c.Resources.PidsLimit,
 		})
 	}
 	return out

@@ -17,8 +17,8 @@ import (
 )
 
 // buildImages puts the suite's program into an image for each version, made of
-// one file system, and removes them with the test.
-func buildImages(t *testing.T, socket, repo string, versions ...string) {
+// one file system, and removes them with the test. It returns the program.
+func buildImages(t *testing.T, socket, repo string, versions ...string) []byte {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "program")
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -41,6 +41,7 @@ func buildImages(t *testing.T, socket, repo string, versions ...string) {
 		engineCall(t, socket, http.MethodPost, "/v1.41/images/create?"+query.Encode(), bytes.NewReader(layer))
 		t.Cleanup(func() { engineCall(t, socket, http.MethodDelete, "/v1.41/images/"+repo+":"+version+"?force=1", nil) })
 	}
+	return program
 }
 
 // fileSystem is what the program finds in its container.

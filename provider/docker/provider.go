@@ -24,6 +24,8 @@ var (
 	_ provider.Watcher         = (*Provider)(nil)
 	_ provider.HealthChecker   = (*Provider)(nil)
 	_ provider.ReadinessWaiter = (*Provider)(nil)
+	_ provider.VolumeKeeper    = (*Provider)(nil)
+	_ provider.ImageInspector  = (*Provider)(nil)
 )
 
 // New prepares a provider. It dials nothing: an engine that does not answer shows
@@ -135,4 +137,27 @@ func (p *Provider) Watch(ctx context.Context, ready func(), fn func(id.ID)) erro
 // HealthCheck implements provider.HealthChecker.
 func (p *Provider) HealthCheck(ctx context.Context) (*provider.HealthStatus, error) {
 	return p.driver.HealthCheck(ctx)
+}
+
+// KeptVolumes implements provider.VolumeKeeper.
+func (p *Provider) KeptVolumes(ctx context.Context, tenantID string) ([]provider.KeptVolume, error) {
+	return p.driver.KeptVolumes(ctx, tenantID)
+}
+
+// RemoveKeptVolume implements provider.VolumeKeeper. A container that has the volume
+// and does not run keeps it too.
+func (p *Provider) RemoveKeptVolume(ctx context.Context, tenantID, volumeID string) error {
+	return p.driver.RemoveKeptVolume(ctx, tenantID, volumeID)
+}
+
+// KeptVolumeUsage implements provider.VolumeKeeper. The engine reads all files of all
+// its volumes for it: ask seldom, with a context that bounds it.
+func (p *Provider) KeptVolumeUsage(ctx context.Context, tenantID string, volumeIDs []string) (map[string]int64, error) {
+	return p.driver.KeptVolumeUsage(ctx, tenantID, volumeIDs)
+}
+
+// InspectImage implements provider.ImageInspector. An image that is not on the engine
+// is fetched beside the call, with the credentials of the first call that asked for it.
+func (p *Provider) InspectImage(ctx context.Context, ref string) (*provider.ImageInfo, error) {
+	return p.driver.InspectImage(ctx, ref)
 }

@@ -3,7 +3,7 @@
 // outcome.
 //
 // The wiring wraps each provider once, when it registers it. The wrapper has
-// exactly the optional interfaces of what it wraps, so that a type assertion on it
+// exactly the optional interfaces of what it wraps, but for two that Wrap names, so that a type assertion on it
 // tells the truth; what must never happen here is a label with many values (instances, tenants,
 // registry keys stay in spans and logs) or a request, output or environment in any of
 // the three.

@@ -75,7 +75,19 @@ func (e everything) ReadinessPolicy() provider.ReadinessPolicy {
 	return provider.ReadinessPolicy{Timeout: 7}
 }
 func (e everything) Step(context.Context, id.ID) (time.Duration, error) { return 7, e.do("Step") }
-func (e everything) Watch(context.Context, func(), func(id.ID)) error   { return e.do("Watch") }
+func (e everything) KeptVolumes(context.Context, string) ([]provider.KeptVolume, error) {
+	return nil, e.do("KeptVolumes")
+}
+func (e everything) RemoveKeptVolume(context.Context, string, string) error {
+	return e.do("RemoveKeptVolume")
+}
+func (e everything) KeptVolumeUsage(context.Context, string, []string) (map[string]int64, error) {
+	return nil, e.do("KeptVolumeUsage")
+}
+func (e everything) InspectImage(context.Context, string) (*provider.ImageInfo, error) {
+	return nil, e.do("InspectImage")
+}
+func (e everything) Watch(context.Context, func(), func(id.ID)) error { return e.do("Watch") }
 func (e everything) HelmInstall(context.Context, provider.HelmInstallRequest) (*provider.ProvisionResult, error) {
 	return nil, e.do("HelmInstall")
 }
@@ -111,6 +123,8 @@ func callAll(ctx context.Context, p provider.Provider, instance id.ID) []string 
 		provider.HelmEngine
 		provider.ManifestEngine
 		provider.ArgoEngine
+		provider.VolumeKeeper
+		provider.ImageInspector
 	})
 	_, _ = e.Provision(ctx, provider.ProvisionRequest{InstanceID: instance})
 	_ = e.Deprovision(ctx, instance)
@@ -137,10 +151,15 @@ func callAll(ctx context.Context, p provider.Provider, instance id.ID) []string 
 	_, _ = e.ArgoApply(ctx, provider.ArgoApplyRequest{InstanceID: instance})
 	_ = e.ArgoDelete(ctx, instance)
 	_, _ = e.ArgoStatus(ctx, instance)
+	_, _ = e.KeptVolumes(ctx, "acme")
+	_ = e.RemoveKeptVolume(ctx, "acme", "v")
+	_, _ = e.KeptVolumeUsage(ctx, "acme", []string{"v"})
+	_, _ = e.InspectImage(ctx, "web:1")
 	return []string{
 		"Provision", "Deprovision", "Start", "Stop", "Restart", "Status", "Deploy", "Rollback", "Scale", "Resources", "Logs", "Exec",
 		"HealthCheck", "Step", "Watch", "HelmInstall", "HelmUpgrade", "HelmUninstall", "HelmStatus",
 		"ApplyManifests", "DeleteManifests", "ManifestStatus", "ArgoApply", "ArgoDelete", "ArgoStatus",
+		"KeptVolumes", "RemoveKeptVolume", "KeptVolumeUsage", "InspectImage",
 	}
 }
 
@@ -149,6 +168,7 @@ func has(p provider.Provider) (bits int) {
 	for bit, ok := range map[int]bool{
 		hasHealth: is[provider.HealthChecker](p), hasReadiness: is[provider.ReadinessWaiter](p), hasStep: is[provider.Stepper](p),
 		hasWatch: is[provider.Watcher](p), hasHelm: is[provider.HelmEngine](p), hasManifests: is[provider.ManifestEngine](p), hasArgo: is[provider.ArgoEngine](p),
+		hasKept: is[provider.VolumeKeeper](p) && is[provider.ImageInspector](p),
 	} {
 		if ok {
 			bits |= bit
@@ -162,17 +182,17 @@ func is[T any](p provider.Provider) bool { _, ok := p.(T); return ok }
 func TestTypeAssertionsStayHonest(t *testing.T) {
 	var calls []string
 	base := everything{calls: &calls}
-	for set := range 1 << 7 {
+	for set := range 1 << 8 {
 		inner := combine(&core{p: base}, set)
 		if has(inner) != set {
-			t.Fatalf("the provider for set %07b has %07b", set, has(inner))
+			t.Fatalf("the provider for set %08b has %08b", set, has(inner))
 		}
 		wrapped := Wrap(inner, Options{})
 		if has(wrapped) != set {
-			t.Errorf("wrapping %07b gives %07b", set, has(wrapped))
+			t.Errorf("wrapping %08b gives %08b", set, has(wrapped))
 		}
 		if Unwrap(wrapped) != inner {
-			t.Errorf("%07b does not unwrap", set)
+			t.Errorf("%08b does not unwrap", set)
 		}
 	}
 	if Wrap(nil, Options{}) != nil {
@@ -183,10 +203,35 @@ func TestTypeAssertionsStayHonest(t *testing.T) {
 	}
 }
 
+// keeper has one of two interfaces that a wrapper has together.
+type keeper struct{ provider.Provider }
+
+func (keeper) InspectImage(context.Context, string) (*provider.ImageInfo, error) {
+	return &provider.ImageInfo{Digest: "d"}, nil
+}
+
+func TestWhatOnlyTheWrapperHasIsNotSupported(t *testing.T) {
+	var calls []string
+	p := Wrap(keeper{Provider: combine(&core{p: everything{calls: &calls}}, 0)}, Options{})
+	if info, err := p.(provider.ImageInspector).InspectImage(t.Context(), "web:1"); err != nil || info.Digest != "d" {
+		t.Errorf("what it has: %v, %v", info, err)
+	}
+	k := p.(provider.VolumeKeeper)
+	if _, err := k.KeptVolumes(t.Context(), ""); !errors.Is(err, provider.ErrNotSupported) {
+		t.Errorf("what it has not: %v", err)
+	}
+	if err := k.RemoveKeptVolume(t.Context(), "acme", "v"); !errors.Is(err, provider.ErrNotSupported) {
+		t.Errorf("what it has not: %v", err)
+	}
+	if _, err := k.KeptVolumeUsage(t.Context(), "acme", nil); !errors.Is(err, provider.ErrNotSupported) {
+		t.Errorf("what it has not: %v", err)
+	}
+}
+
 func TestCombinationsAreGenerated(t *testing.T) {
 	before := map[string][]byte{}
 	dir := t.TempDir()
-	for _, name := range []string{"combine_plain.go", "combine_argo.go"} {
+	for _, name := range []string{"combine_plain.go", "combine_argo.go", "combine_kept.go", "combine_all.go"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -306,7 +351,8 @@ func checkLog(t *testing.T, text string, methods []string, level, outcome string
 			t.Fatal(err)
 		}
 		named := line["instance"] == instance.String()
-		if line["level"] != level || line["method"] != method || line["outcome"] != outcome || line["provider"] != "fake" || named == (method == "HealthCheck" || method == "Watch") {
+		nobodys := slices.Contains([]string{"HealthCheck", "Watch", "KeptVolumes", "RemoveKeptVolume", "KeptVolumeUsage", "InspectImage"}, method)
+		if line["level"] != level || line["method"] != method || line["outcome"] != outcome || line["provider"] != "fake" || named == nobodys {
 			t.Errorf("log line %s", lines[i])
 		}
 	}

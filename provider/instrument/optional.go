@@ -2,6 +2,7 @@ package instrument
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/berth-cloud/berth/id"
@@ -30,6 +31,53 @@ func (s step) Step(ctx context.Context, instanceID id.ID) (time.Duration, error)
 	return call(ctx, s.c, "Step", instanceID, func(ctx context.Context) (time.Duration, error) {
 		return s.c.p.(provider.Stepper).Step(ctx, instanceID)
 	})
+}
+
+// kept is there when the wrapped provider has one of its two interfaces.
+type kept struct{ c *core }
+
+func (k kept) KeptVolumes(ctx context.Context, tenantID string) ([]provider.KeptVolume, error) {
+	return call(ctx, k.c, "KeptVolumes", id.Nil, func(ctx context.Context) ([]provider.KeptVolume, error) {
+		p, ok := k.c.p.(provider.VolumeKeeper)
+		if !ok {
+			return nil, k.lacks("volumes that stay")
+		}
+		return p.KeptVolumes(ctx, tenantID)
+	})
+}
+
+func (k kept) RemoveKeptVolume(ctx context.Context, tenantID, volumeID string) error {
+	return run(ctx, k.c, "RemoveKeptVolume", id.Nil, func(ctx context.Context) error {
+		p, ok := k.c.p.(provider.VolumeKeeper)
+		if !ok {
+			return k.lacks("volumes that stay")
+		}
+		return p.RemoveKeptVolume(ctx, tenantID, volumeID)
+	})
+}
+
+func (k kept) KeptVolumeUsage(ctx context.Context, tenantID string, volumeIDs []string) (map[string]int64, error) {
+	return call(ctx, k.c, "KeptVolumeUsage", id.Nil, func(ctx context.Context) (map[string]int64, error) {
+		p, ok := k.c.p.(provider.VolumeKeeper)
+		if !ok {
+			return nil, k.lacks("volumes that stay")
+		}
+		return p.KeptVolumeUsage(ctx, tenantID, volumeIDs)
+	})
+}
+
+func (k kept) InspectImage(ctx context.Context, ref string) (*provider.ImageInfo, error) {
+	return call(ctx, k.c, "InspectImage", id.Nil, func(ctx context.Context) (*provider.ImageInfo, error) {
+		p, ok := k.c.p.(provider.ImageInspector)
+		if !ok {
+			return nil, k.lacks("looking into images")
+		}
+		return p.InspectImage(ctx, ref)
+	})
+}
+
+func (k kept) lacks(what string) error {
+	return fmt.Errorf("%s by %s: %w", what, k.c.typeName, provider.ErrNotSupported)
 }
 
 type watch struct{ c *core }

@@ -31,7 +31,8 @@ const (
 
 // Wrap is p, measured. It implements those of HealthChecker, ReadinessWaiter,
 // HelmEngine, ManifestEngine, ArgoEngine, Stepper and Watcher that p implements,
-// and no others. A nil p stays nil.
+// and no others; and VolumeKeeper and ImageInspector together where p implements
+// one of them, of which the other is ErrNotSupported. A nil p stays nil.
 func Wrap(p provider.Provider, opts Options) provider.Provider {
 	if p == nil {
 		return nil
@@ -59,6 +60,11 @@ func Wrap(p provider.Provider, opts Options) provider.Provider {
 	if _, ok := p.(provider.ArgoEngine); ok {
 		has |= hasArgo
 	}
+	_, keeps := p.(provider.VolumeKeeper)
+	_, inspects := p.(provider.ImageInspector)
+	if keeps || inspects {
+		has |= hasKept
+	}
 	return combine(c, has)
 }
 
@@ -71,12 +77,18 @@ const (
 	hasHelm
 	hasManifests
 	hasArgo
+	hasKept // VolumeKeeper and ImageInspector: one bit, since each doubles the types
 )
 
 // combine chooses the type with exactly the interfaces of has.
 func combine(c *core, has int) provider.Provider {
-	if has&hasArgo != 0 {
+	switch has & (hasArgo | hasKept) {
+	case hasArgo:
 		return combineArgo(c, has)
+	case hasKept:
+		return combineKept(c, has)
+	case hasArgo | hasKept:
+		return combineAll(c, has)
 	}
 	return combinePlain(c, has)
 }

@@ -157,7 +157,7 @@ func (c *Cluster) dropKept(key keptKey) error {
 	v := c.kept[key]
 	for _, o := range c.containers {
 		if v != nil && slices.ContainsFunc(o.mounts, func(m mount) bool { return m.kept == v }) {
-			return fmt.Errorf("remove volume %s: %w: a container has it", key.id, provider.ErrBusy)
+			return &provider.VolumeBusyError{ID: key.id}
 		}
 	}
 	delete(c.kept, key)

@@ -44,7 +44,7 @@ func Cases() []Case {
 	for _, group := range [][]Case{
 		callCases, capabilityCases, groupCases, readyCases, deployCases, rolloutCases, rollbackCases, scaleCases,
 		startStopCases, secretCases, nameCases, logCases, execCases, resourceCases, cancelCases, concurrentCases,
-		deprovisionCases, recoveryCases, stepCases,
+		deprovisionCases, recoveryCases, stepCases, keptCases, imageCases,
 	} {
 		all = append(all, group...)
 	}

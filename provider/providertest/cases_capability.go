@@ -36,9 +36,10 @@ func capabilities(e *env) {
 	}
 	for c, implements := range map[provider.Capability]bool{
 		provider.CapHelm: is[provider.HelmEngine](e), provider.CapManifests: is[provider.ManifestEngine](e), provider.CapArgoCD: is[provider.ArgoEngine](e),
+		provider.CapKeptVolumes: is[provider.VolumeKeeper](e),
 	} {
 		if slices.Contains(kept, c) && !implements {
-			e.Errorf("%q is listed and its engine is not implemented", c)
+			e.Errorf("%q is listed and its interface is not implemented", c)
 		}
 	}
 }
@@ -58,6 +59,10 @@ func unsupported(e *env) {
 		},
 		provider.CapVolumes: func(s *provider.ServiceSpec) { *s = mounted(*s, false) },
 	}
+	asks[provider.CapKeptVolumes] = func(s *provider.ServiceSpec) {
+		*s = mounted(*s, false)
+		s.Volumes[0].IDs = []string{"conformance"}
+	}
 	tried := 0
 	for c, ask := range asks {
 		if !lacks(c) || lacks(provider.CapProvision) {
@@ -66,6 +71,9 @@ func unsupported(e *env) {
 		tried++
 		req := e.request()
 		ask(&req.Services[0])
+		if c == provider.CapKeptVolumes {
+			req.Kind = provider.KindStatefulSet
+		}
 		e.know(req.InstanceID)
 		_, err := e.Provider.Provision(e.ctx, req)
 		e.want(err, provider.ErrNotSupported, "Provision of what needs "+string(c))

@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"net/url"
+	"strings"
 
 	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/provider"
@@ -12,6 +13,7 @@ var nameCases = []Case{
 	{Name: "Names/WithinGroup", Needs: needProvision, run: namesWithinGroup},
 	{Name: "Names/PerReplica", Needs: needProvision, run: namesPerReplica},
 	{Name: "Names/SharedNetwork", Needs: needProvision, run: namesShared},
+	{Name: "Names/Long", Needs: needProvision, run: namesLong},
 	{Name: "Names/OtherTenant", Needs: needProvision, run: namesOtherTenant},
 }
 
@@ -74,6 +76,23 @@ func namesShared(e *env) {
 	}
 	e.forget(shop.InstanceID)
 	e.finds(stock.InstanceID, "web", 0, "stock", port, e.do(stock.InstanceID, "web", 0, "hostname"))
+}
+
+// namesLong: names are as long as a label of DNS may be, and resolve.
+func namesLong(e *env) {
+	long := strings.Repeat("n", provider.MaxServiceNameLength-1)
+	shop := on(e.request(e.web("web", provider.RoleMain, port), e.web(long+"s", provider.RoleSidecar, port+1)), "shared", long+"a", e.Tenant)
+	stock := on(e.request(times(e.web("web", provider.RoleMain, port), 2)), "shared", long[:provider.MaxStatefulNameLength], e.Tenant)
+	stock.Kind = provider.KindStatefulSet
+	e.running(shop)
+	e.running(stock)
+	e.finds(shop.InstanceID, "web", 0, long+"s", port+1, e.do(shop.InstanceID, long+"s", 0, "hostname"))
+	e.finds(stock.InstanceID, "web", 0, long+"a", port, e.do(shop.InstanceID, "web", 0, "hostname"))
+	for i := range 2 {
+		if st := e.status(stock.InstanceID); len(endpoints(st, "web", i)) == 0 {
+			e.Errorf("replica %d of the long name has no endpoint", i)
+		}
+	}
 }
 
 func namesOtherTenant(e *env) {

@@ -19,7 +19,8 @@ type env struct {
 	Fixture
 	ctx  context.Context
 	made []id.ID
-	due  map[id.ID]time.Time // when the next Step is, where the fixture has a clock
+	kept []provider.KeptVolume // by what the case calls them
+	due  map[id.ID]time.Time   // when the next Step is, where the fixture has a clock
 	// lastStep is what the last Step that failed said.
 	lastStep error
 }
@@ -42,6 +43,7 @@ func (e *env) removeAll() {
 	defer cancel()
 	e.ctx = ctx
 	e.removeThem(e.made)
+	e.removeKept()
 }
 
 // removeThem deprovisions instances at the same time, and then looks at each.

@@ -91,6 +91,7 @@ type Container struct {
 	Replica   int
 	CPUMillis int // the limit, 0 without one
 	MemoryMB  int // the limit, 0 without one
+	PidsLimit int64
 	Labels    map[string]string
 }
 

@@ -53,6 +53,10 @@ type mutant struct {
 	watch        func(context.Context, func(), func(id.ID)) error
 	capabilities func() []provider.Capability
 	check        func(context.Context) (*provider.HealthStatus, error)
+	kept         func(ctx context.Context, tenant string) ([]provider.KeptVolume, error)
+	removeKept   func(ctx context.Context, tenant, volume string) error
+	usage        func(ctx context.Context, tenant string, volumes []string) (map[string]int64, error)
+	inspect      func(ctx context.Context, ref string) (*provider.ImageInfo, error)
 }
 
 func (m *mutant) Provision(ctx context.Context, req provider.ProvisionRequest) (*provider.ProvisionResult, error) {
@@ -117,6 +121,22 @@ func (m *mutant) Capabilities() []provider.Capability {
 
 func (m *mutant) HealthCheck(ctx context.Context) (*provider.HealthStatus, error) {
 	return or(m.check, m.Provider.HealthCheck)(ctx)
+}
+
+func (m *mutant) KeptVolumes(ctx context.Context, tenant string) ([]provider.KeptVolume, error) {
+	return or(m.kept, m.Provider.KeptVolumes)(ctx, tenant)
+}
+
+func (m *mutant) RemoveKeptVolume(ctx context.Context, tenant, volume string) error {
+	return or(m.removeKept, m.Provider.RemoveKeptVolume)(ctx, tenant, volume)
+}
+
+func (m *mutant) KeptVolumeUsage(ctx context.Context, tenant string, volumes []string) (map[string]int64, error) {
+	return or(m.usage, m.Provider.KeptVolumeUsage)(ctx, tenant, volumes)
+}
+
+func (m *mutant) InspectImage(ctx context.Context, ref string) (*provider.ImageInfo, error) {
+	return or(m.inspect, m.Provider.InspectImage)(ctx, ref)
 }
 
 // or is the first function that there is.

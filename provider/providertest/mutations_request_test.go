@@ -17,7 +17,7 @@ import (
 	"github.com/berth-cloud/berth/secrets"
 )
 
-var mutations = slices.Concat(callMutations, specMutations, deployMutations, statusMutations, lifeMutations, lookMutations, contextMutations)
+var mutations = slices.Concat(callMutations, specMutations, deployMutations, statusMutations, lifeMutations, lookMutations, contextMutations, keptMutations)
 
 // onRequest changes what is provisioned.
 func onRequest(change func(r *provider.ProvisionRequest)) func(*mutant) {

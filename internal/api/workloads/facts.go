@@ -183,7 +183,7 @@ func portText(p provider.PortSpec) string {
 }
 
 func volumeText(v provider.VolumeSpec) string {
-	return pairs("name", v.Name, "path", v.MountPath, "size", mebibytes(v.SizeMB), "type", v.Type, "shared", flag(v.Shared), "read_only", flag(v.ReadOnly))
+	return pairs("name", v.Name, "path", v.MountPath, "size", mebibytes(v.SizeMB), "type", v.Type, "shared", flag(v.Shared), "read_only", flag(v.ReadOnly), "ids", bareTexts(v.IDs))
 }
 
 func tmpfsText(t provider.TmpfsSpec) string {
@@ -212,7 +212,7 @@ func securityText(s *provider.SecuritySpec) string {
 	if s.NoNewPrivileges != nil {
 		privileges = fmt.Sprint(*s.NoNewPrivileges)
 	}
-	return pairs("read_only_root_fs", flag(s.ReadOnlyRootFS), "cap_add", bareTexts(s.CapAdd), "cap_drop", bareTexts(s.CapDrop), "no_new_privileges", privileges)
+	return pairs("read_only_root_fs", flag(s.ReadOnlyRootFS), "cap_add", bareTexts(s.CapAdd), "cap_drop", bareTexts(s.CapDrop), "no_new_privileges", privileges, "pids_limit", count(int(s.PidsLimit)))
 }
 
 // secretPlace says how a secret reaches the container.

@@ -35,6 +35,7 @@ const (
 	CallEnsureVolume  Call = "ensure-volume"
 	CallListVolumes   Call = "list-volumes"
 	CallRemoveVolume  Call = "remove-volume"
+	CallVolumeSizes   Call = "volume-sizes"
 	CallCreateNetwork Call = "create-network"
 	CallListNetworks  Call = "list-networks"
 	CallRemoveNetwork Call = "remove-network"
@@ -45,7 +46,7 @@ func Calls() []Call {
 	return []Call{
 		CallInfo, CallCreate, CallStart, CallStop, CallSignal, CallRemove, CallUpdate, CallInspect, CallList, CallLogs,
 		CallStats, CallExec, CallCopyInto, CallEvents,
-		CallImage, CallPull, CallEnsureVolume, CallListVolumes, CallRemoveVolume,
+		CallImage, CallPull, CallEnsureVolume, CallListVolumes, CallRemoveVolume, CallVolumeSizes,
 		CallCreateNetwork, CallListNetworks, CallRemoveNetwork,
 	}
 }

@@ -144,6 +144,7 @@ func normaliseRef(ref string) string {
 
 func cloneImage(im docker.Image) docker.Image {
 	im.Digests, im.Tags, im.ExposedPorts = slices.Clone(im.Digests), slices.Clone(im.Tags), slices.Clone(im.ExposedPorts)
+	im.Volumes = slices.Clone(im.Volumes)
 	return im
 }
 

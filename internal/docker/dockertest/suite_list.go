@@ -123,6 +123,19 @@ var volumeCases = []SuiteCase{
 		s.create(spec)
 		s.must(s.Runtime.EnsureVolume(s.ctx, docker.VolumeSpec{Name: name, Labels: labels}), "ensure the volume that the engine made")
 	}},
+	{"TheSizeOfAVolumeIsThatOfItsFiles", func(s *suite) {
+		name, empty := s.volume(nil), s.volume(nil)
+		spec := s.spec(s.Sleep)
+		spec.Mounts = []docker.Mount{{Volume: name, Path: "/data"}}
+		id := s.create(spec)
+		s.must(s.Runtime.CopyInto(s.ctx, id, "/data", []docker.File{{Path: "x", Data: make([]byte, 100_000)}}), "copy into")
+		sizes, err := s.Runtime.VolumeSizes(s.ctx)
+		s.must(err, "measure volumes")
+		none, there := sizes[empty]
+		if sizes[name] < 100_000 || sizes[name] > 200_000 || !there || none > 50_000 {
+			s.Fatalf("%d bytes in the volume with a file, %d in the other", sizes[name], none)
+		}
+	}},
 	{"AVolumeInUseIsNotRemoved", func(s *suite) {
 		name := s.volume(nil)
 		spec := s.spec(s.Sleep)

@@ -74,3 +74,22 @@ func (e *Engine) RemoveVolume(ctx context.Context, name string) error {
 		return nil
 	})
 }
+
+// VolumeSizes implements docker.Runtime: the bytes of the files that were put into
+// each volume.
+func (e *Engine) VolumeSizes(ctx context.Context) (map[string]int64, error) {
+	out := map[string]int64{}
+	err := e.call(ctx, CallVolumeSizes, "", func(*fault) error {
+		for name := range e.volumes {
+			out[name] = 0
+			for _, f := range e.volumeFiles[name] {
+				out[name] += int64(len(f.Data))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,9 @@ func (c *Client) Image(ctx context.Context, ref string) (*docker.Image, error) {
 		for port := range res.Config.ExposedPorts {
 			img.ExposedPorts = appendTCP(img.ExposedPorts, port)
 		}
+	}
+	if res.Config != nil {
+		img.Volumes, img.User = slices.Sorted(maps.Keys(res.Config.Volumes)), res.Config.User
 	}
 	slices.Sort(img.ExposedPorts)
 	return img, nil

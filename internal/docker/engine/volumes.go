@@ -90,3 +90,23 @@ func (c *Client) RemoveVolume(ctx context.Context, name string) error {
 	}
 	return err
 }
+
+// VolumeSizes implements docker.Runtime. It lasts as long as its context allows.
+func (c *Client) VolumeSizes(ctx context.Context) (map[string]int64, error) {
+	const what = "measure volumes"
+	if err := c.negotiate(ctx); err != nil {
+		return nil, c.fail(what, err)
+	}
+	res, err := c.cli.DiskUsage(ctx, client.DiskUsageOptions{Volumes: true, Verbose: true})
+	if err != nil {
+		return nil, c.failSlow(what, err)
+	}
+	out := map[string]int64{}
+	for i := range res.Volumes.Items {
+		v := &res.Volumes.Items[i]
+		if v.UsageData != nil && v.UsageData.Size >= 0 {
+			out[v.Name] = v.UsageData.Size
+		}
+	}
+	return out, nil
+}

@@ -87,6 +87,7 @@ func Fields() []Field {
 		{"VolumeSpec.type", Refused, "an engine has one class of volumes"},
 		{"VolumeSpec.shared", Mapped, "without it old and new containers that may write follow each other"},
 		{"VolumeSpec.read_only", Mapped, "mounted read-only"},
+		{"VolumeSpec.ids", Mapped, "volumes of the tenant, one for each replica, in the place of the workload's; Deprovision leaves them"},
 		{"TmpfsSpec.mount_path", Mapped, "a directory in memory"},
 		{"TmpfsSpec.size_mb", Mapped, "its size; zero is half of the machine's memory"},
 
@@ -118,6 +119,7 @@ func Fields() []Field {
 		{"SecuritySpec.cap_add", InPart, "what the operator allows; the default ones are " + strings.Join(DefaultCapabilities(), ", ")},
 		{"SecuritySpec.cap_drop", Mapped, "taken from the default ones; ALL leaves none"},
 		{"SecuritySpec.no_new_privileges", InPart, "true, which is the default; false is refused"},
+		{"SecuritySpec.pids_limit", Mapped, "a limit of processes and threads; zero is the engine's default"},
 
 		{"RolloutSpec.max_surge", Mapped, "groups above the wanted number of a rolling change"},
 		{"RolloutSpec.max_unavailable", Mapped, "groups that may be missing meanwhile"},

@@ -16,7 +16,7 @@ func VolumeName(workload id.ID, volume string) string { return workload.String()
 func (w Workload) volumes(list []provider.VolumeSpec) []spec.Volume {
 	var out []spec.Volume
 	for _, v := range list {
-		out = append(out, spec.Volume{Name: VolumeName(w.ID, v.Name), Path: v.MountPath, ReadOnly: v.ReadOnly, Shared: v.Shared})
+		out = append(out, spec.Volume{Name: VolumeName(w.ID, v.Name), Path: v.MountPath, ReadOnly: v.ReadOnly, Shared: v.Shared, IDs: v.IDs})
 	}
 	return out
 }

@@ -29,3 +29,11 @@ func capabilities(s *provider.SecuritySpec) []string {
 	slices.Sort(out)
 	return slices.Compact(out)
 }
+
+// pidsLimit bounds the processes of a container; zero is the engine's default.
+func pidsLimit(s *provider.SecuritySpec) int64 {
+	if s == nil {
+		return 0
+	}
+	return s.PidsLimit
+}

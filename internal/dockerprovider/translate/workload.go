@@ -84,7 +84,7 @@ func (w Workload) member(s provider.ServiceSpec) spec.Member {
 		Name: s.Name, DependsOn: slices.Sorted(slices.Values(s.DependsOn)), Image: s.Image,
 		Command: s.Args, Env: environment(s), Port: firstPort(s.Ports),
 		Readiness: readiness(s.HealthCheck, s.Ports), Liveness: liveness(s.Liveness),
-		Resources: spec.Resources{MemoryBytes: int64(s.Resources.MemoryMB) << 20, MilliCPU: int64(s.Resources.CPUMillis)},
+		Resources: spec.Resources{MemoryBytes: int64(s.Resources.MemoryMB) << 20, MilliCPU: int64(s.Resources.CPUMillis), Pids: pidsLimit(s.Security)},
 		Volumes:   w.volumes(s.Volumes), Publish: publish(s.Ports),
 		Process: spec.Process{
 			Entrypoint: s.Command, User: s.User, WorkingDir: s.WorkingDir, StopSignal: s.StopSignal, Init: s.Init,

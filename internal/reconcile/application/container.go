@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/netip"
 	"strconv"
+	"strings"
 
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/spec"
@@ -22,7 +23,7 @@ func (c *Controller) containerSpec(ctx context.Context, d *store.DesiredService,
 		WorkingDir: m.WorkingDir, User: m.User, StopSignal: m.StopSignal, Init: m.Init, ReadOnlyRoot: m.ReadOnlyRoot,
 		Labels:    c.labels(d, a, m),
 		Network:   docker.NetworkAttachment{Network: NetworkName(c.networkPrefix, d.AppID), Address: addr},
-		Resources: docker.Resources{MemoryBytes: m.Resources.MemoryBytes, NanoCPUs: m.Resources.MilliCPU * 1e6},
+		Resources: docker.Resources{MemoryBytes: m.Resources.MemoryBytes, NanoCPUs: m.Resources.MilliCPU * 1e6, PidsLimit: m.Resources.Pids},
 		Restart:   docker.RestartNo,
 	}
 	if m.Role == spec.RoleMain {
@@ -157,6 +158,9 @@ func VolumeName(prefix, appID, volume string) string {
 }
 
 func (c *Controller) volumeSpec(app, volume string) docker.VolumeSpec {
+	if id, kept := strings.CutPrefix(volume, keptMark); kept {
+		return c.kept(id)
+	}
 	labels := maps.Clone(c.extraLabels)
 	if labels == nil {
 		labels = map[string]string{}

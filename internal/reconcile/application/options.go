@@ -31,6 +31,7 @@ type deps struct {
 	secrets       SecretReader
 	registryAuth  func(ref string) *docker.RegistryAuth
 	extraLabels   map[string]string
+	kept          func(id string) docker.VolumeSpec
 	timing        Timing
 	addressRest   time.Duration
 	planned       func(*World, Plan) // sees every plan; for tests
@@ -73,6 +74,7 @@ func defaultDeps() deps {
 		hostPath:     func(path string) (string, error) { return path, nil },
 		secrets:      noSecrets{},
 		registryAuth: func(string) *docker.RegistryAuth { return nil },
+		kept:         func(string) docker.VolumeSpec { return docker.VolumeSpec{} },
 		timing:       DefaultTiming(),
 		addressRest:  DefaultAddressRest,
 	}
@@ -119,6 +121,12 @@ func WithStopGrace(d time.Duration) Option {
 			c.timing.StopGrace = d
 		}
 	}
+}
+
+// WithKeptVolumes says which volume of the engine the id of one stands for that is a
+// tenant's, with its labels. An id that is "" stands for none.
+func WithKeptVolumes(kept func(id string) docker.VolumeSpec) Option {
+	return func(c *Controller) { c.kept = kept }
 }
 
 // WithRestartBackoff shares one delay of crash restarts among controllers.

@@ -364,9 +364,20 @@ func (p *planner) once(a Action) {
 	}
 }
 
+// keptMark begins, in the place of a name within the app, the id of a volume that
+// is a tenant's. No name has a slash.
+const keptMark = "kept/"
+
 // volumeOf is a volume's name within the app; a stateful service has one for
-// every replica.
+// every replica, or stands on one of the tenant's for each.
 func volumeOf(r *store.Release, replica int, v spec.Volume) string {
+	if len(v.IDs) > 0 {
+		id := "" // no volume, which the engine refuses
+		if replica < len(v.IDs) {
+			id = v.IDs[replica]
+		}
+		return keptMark + id
+	}
 	if r.Spec.Stateful {
 		return fmt.Sprintf("%s_%d", v.Name, replica)
 	}

@@ -126,6 +126,19 @@ func pullFailure(ref string, err error, timeout time.Duration) (Reason, string) 
 	return ReasonImagePullFailed, fmt.Sprintf("image %s could not be fetched: %v", ref, err)
 }
 
+// Running counts the fetches of some services that are under way.
+func (p *Puller) Running(of func(service string) bool) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for k, pl := range p.pulls {
+		if !pl.done && of(k.service) {
+			n++
+		}
+	}
+	return n
+}
+
 // Forget drops failed fetches, so that the next pass may try again.
 func (p *Puller) Forget(service string) {
 	p.mu.Lock()

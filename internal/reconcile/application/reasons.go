@@ -60,6 +60,7 @@ const (
 	ReasonHostPathRefused  Reason = "HostPathRefused"
 	ReasonNetworkFailed    Reason = "NetworkFailed"
 	ReasonVolumeFailed     Reason = "VolumeFailed"
+	ReasonVolumeInUse      Reason = "VolumeInUse"
 	ReasonCutoverTimeout   Reason = "CutoverTimeout"
 	ReasonReadinessFailed  Reason = "ReadinessFailed"
 	ReasonExited           Reason = "ExitedDuringReadiness"

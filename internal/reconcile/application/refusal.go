@@ -45,6 +45,13 @@ func buildGone(a *Action, err error) bool {
 	return a.Kind == ActCreate && a.Release != nil && memberImage(a.Release, a.Member, specOf(a.Release, a.Member).Role).Local && docker.IsImageNotFound(err)
 }
 
+// ErrHeld is what an engine under a controller says of an effect that waits for
+// something that is not the service's. However long that takes, it is no failure.
+var ErrHeld = errors.New("held")
+
+// ErrVolumeInUse is what it says of a volume that was waited for in vain.
+var ErrVolumeInUse = errors.New("volume in use")
+
 var (
 	errNameTaken = errors.New("container name taken")
 	errHostPath  = errors.New("cannot mount host path")
@@ -53,7 +60,7 @@ var (
 // elsewhere reports whether an effect failed for want of what every service
 // needs, or because its pass was called off: which says nothing about it.
 func elsewhere(err error) bool {
-	return docker.IsUnavailable(err) || errors.Is(err, errStore) || errors.Is(err, context.Canceled)
+	return docker.IsUnavailable(err) || errors.Is(err, ErrHeld) || errors.Is(err, errStore) || errors.Is(err, context.Canceled)
 }
 
 // refusal is the reason of an error that no repetition helps, or "".
@@ -67,6 +74,8 @@ func refusal(kind ActionKind, err error) Reason {
 		return ReasonHostPathRefused
 	case errors.Is(err, docker.ErrPortInUse):
 		return ReasonPortInUse
+	case errors.Is(err, ErrVolumeInUse):
+		return ReasonVolumeInUse
 	case errors.Is(err, docker.ErrInvalid):
 		return lastingReason(kind)
 	}

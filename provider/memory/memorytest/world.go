@@ -106,7 +106,7 @@ func (w *World) Fixture() providertest.Fixture {
 		Inspect: func(instance id.ID) []providertest.Container {
 			var out []providertest.Container
 			for _, c := range w.Cluster.Inspect(instance) {
-				out = append(out, providertest.Container{Service: c.Service, Replica: c.Replica, CPUMillis: c.CPUMillis, MemoryMB: c.MemoryMB, Labels: c.Labels})
+				out = append(out, providertest.Container{Service: c.Service, Replica: c.Replica, CPUMillis: c.CPUMillis, MemoryMB: c.MemoryMB, PidsLimit: c.PidsLimit, Labels: c.Labels})
 			}
 			return out
 		},
