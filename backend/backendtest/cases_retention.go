@@ -18,6 +18,9 @@ var retentionCases = []Case{
 		if p.Status != backend.ProvisionStatusRetained || p.Tenant != e.tenant {
 			e.Errorf("by GetProvision what is retained is %+v", *p)
 		}
+		if until := p.RetainedUntil; !until.IsZero() && !until.After(p.CreatedAt) {
+			e.Errorf("what is retained is given up at %s, and is of %s", until, p.CreatedAt)
+		}
 	}},
 	{Name: "Retention/IsTold", Needs: []Feature{Retention, DeprovisionedCallback}, run: func(e *env) {
 		id := e.ready()
@@ -63,6 +66,37 @@ var restoreCases = []Case{
 		}
 		if !e.until(func() bool { return !e.retains(old) }) {
 			e.Errorf("what was restored is still retained")
+		}
+	}},
+	{Name: "Restore/IsRetainedInItsTurn", Needs: []Feature{Retention, Restore}, run: func(e *env) {
+		first := e.retained(e.ready())
+		second := e.lease()
+		e.ok(e.Backend.Restore(e.ctx, e.restoreRequest(second, first)), "Restore")
+		e.ends(second, success)
+		e.until(func() bool { return !e.retains(first) })
+		third, old := e.lease(), e.retained(second)
+		e.is(e.Backend.Restore(e.ctx, e.restoreRequest(third, first)), "Restore of what another has restored", backend.ErrNotRetained)
+		e.ok(e.Backend.Restore(e.ctx, e.restoreRequest(third, old)), "Restore")
+		e.ends(third, success)
+		e.serves(third)
+	}},
+	{Name: "Restore/ToASmallerSKU", Needs: []Feature{Retention, Restore}, run: func(e *env) {
+		if e.SmallerSKU == "" {
+			e.Skipf("the fixture has no smaller SKU")
+		}
+		id, old := e.lease(), e.retained(e.ready())
+		req := e.restoreRequest(id, old)
+		req.Items[0].SKU = e.SmallerSKU
+		err := e.Backend.Restore(e.ctx, req)
+		if err == nil { // the data fits
+			e.ends(id, success)
+			e.serves(id)
+			return
+		}
+		e.is(err, "Restore", backend.ErrDemoteDataExceedsTier)
+		e.leftAlone(id)
+		if !e.retains(old) {
+			e.Errorf("what was not restored is no longer retained")
 		}
 	}},
 	{Name: "Restore/OfNothing", Needs: []Feature{Restore}, run: func(e *env) {

@@ -24,6 +24,9 @@ type Fixture struct {
 	// SKU has room for 25 leases with one of it each.
 	SKU string
 
+	// SmallerSKU has less disk than SKU, and room for one. Optional.
+	SmallerSKU string
+
 	// Manifest and Other come up on SKU, and differ.
 	Manifest, Other []byte
 

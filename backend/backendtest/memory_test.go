@@ -60,7 +60,7 @@ func newMemory(delay time.Duration) *memory {
 func (m *memory) fixture() backendtest.Fixture {
 	return backendtest.Fixture{
 		Backend: m, Callbacks: m.callbacks, CallbackURL: "http://holder.example/callbacks",
-		SKU: sku, UnknownSKU: "unknown", Domain: domain,
+		SKU: sku, SmallerSKU: "smaller", UnknownSKU: "unknown", Domain: domain,
 		Manifest: []byte(manifest), Other: []byte(other), Broken: []byte(broken), Invalid: []byte(invalid),
 		Huge:  []backend.LeaseItem{{SKU: sku, Quantity: capacity + 1, ServiceName: "app"}},
 		Break: m.breakLease,

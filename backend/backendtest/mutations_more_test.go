@@ -3,6 +3,7 @@ package backendtest_test
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/berth-cloud/berth/backend"
 )
@@ -22,8 +23,42 @@ var retentionMutations = []mutation{
 		m.restore = func(context.Context, backend.RestoreRequest) error { return nil }
 	}, []string{
 		"Restore/BringsTheLeaseBack", "Restore/OfNothing", "Restore/OfAnotherTenant", "Restore/OfAnotherShape", "Restore/OfAnotherProvider", "Restore/OfAnyProvider",
-		"Restore/OntoALease", "Restore/OfALease", "Restore/OneOfMany", "Cancel/Restore",
+		"Restore/OntoALease", "Restore/OfALease", "Restore/OneOfMany", "Restore/IsRetainedInItsTurn", "Restore/ToASmallerSKU", "Cancel/Restore",
 	}},
+	{"what is retained is too old at once", func(m *mutant) {
+		m.get = func(ctx context.Context, id string) (*backend.ProvisionInfo, error) {
+			p, err := m.memory.GetProvision(ctx, id)
+			if err == nil && p.Status == backend.ProvisionStatusRetained {
+				p.RetainedUntil = p.CreatedAt.Add(-time.Second)
+			}
+			return p, err
+		}
+	}, []string{"Retention/WhatWasReadyIsKept"}},
+	{"what does not fit is gone", func(m *mutant) {
+		m.restore = func(ctx context.Context, r backend.RestoreRequest) error {
+			if r.Items[0].SKU != sku {
+				m.mu.Lock()
+				defer m.mu.Unlock()
+				delete(m.leases, r.FromLeaseUUID)
+				return backend.ErrDemoteDataExceedsTier
+			}
+			return m.memory.Restore(ctx, r)
+		}
+	}, []string{"Restore/ToASmallerSKU"}},
+	{"what was restored stays retained", func(m *mutant) {
+		m.restore = func(ctx context.Context, r backend.RestoreRequest) error {
+			m.mu.Lock()
+			old := m.leases[r.FromLeaseUUID]
+			m.mu.Unlock()
+			err := m.memory.Restore(ctx, r)
+			if err == nil {
+				m.mu.Lock()
+				m.leases[r.FromLeaseUUID] = old
+				m.mu.Unlock()
+			}
+			return err
+		}
+	}, []string{"Restore/BringsTheLeaseBack", "Restore/IsRetainedInItsTurn"}},
 	{"restore asks for the provider always", func(m *mutant) {
 		m.restore = func(ctx context.Context, r backend.RestoreRequest) error {
 			if r.ProviderUUID == "" {

@@ -148,13 +148,12 @@ func (h *Hosting) conclude(ctx context.Context, next *row, k kept) error {
 			return err // it is overtaken, and tells nothing
 		}
 	}
-	if err := h.write(ctx, next, k); err != nil {
-		return err
+	if next.Status == backend.ProvisionStatusReady && next.FailCount == 0 && next.Op == nil {
+		if err := h.diagnoses.drop(ctx, next.Lease); err != nil {
+			return err
+		}
 	}
-	if next.Status != backend.ProvisionStatusReady || next.FailCount > 0 || next.Op != nil {
-		return nil
-	}
-	return h.diagnoses.drop(ctx, next.Lease)
+	return h.write(ctx, next, k)
 }
 
 // newFailure is why a lease fails that did not before; nil is that it does not.

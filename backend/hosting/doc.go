@@ -11,7 +11,7 @@
 //
 // # The life of a lease
 //
-//	              Provision
+//	          Provision, Restore
 //	                  |            Restart, Update, Provision again
 //	                  v           +-----------------------------------+
 //	           provisioning ------|---> failed <------ failing        |
@@ -23,7 +23,7 @@
 //	  | went back     v                    |
 //	  +---- restarting, updating ----------+
 //
-//	any of them -- Deprovision --> deprovisioning --> gone
+//	any of them -- Deprovision --> deprovisioning --> gone, or retained
 //
 // Every transition into ready and failed has one callback, which is written into
 // the row with the status and goes from there to the outbox. A change that failed
@@ -33,8 +33,41 @@
 // callbacks the row stays, and holds no room.
 //
 // A failure, its reason and the count of failures stay with a lease until an operation
-// succeeds. Every operation has a time in which to end, also when the provider takes
-// none of its calls, and going back has its own.
+// succeeds. What its containers said last, and why it failed, stays for a week, also
+// when the lease is given up. Every operation has a time in which to end, also when the
+// provider takes none of its calls, and going back has its own.
+//
+// # Whose volumes are
+//
+// A service whose tier has a disk has a volume for each replica and each directory that
+// its image declares. All volumes of a lease are one set, and its record, which no
+// workload and no lease but this package knows, says whose they are:
+//
+//	Provision                          Deprovision, where nothing is retained
+//	    v                                   |
+//	  held --- Deprovision --> retained ----|--- too old, pushed out
+//	    ^                       |     ^     v
+//	    +------- Restore -------+     |   reaping --> gone, with the record
+//	    |                             |
+//	    +--- it failed, is given up --+
+//	    |    before it was ready, or
+//	    |    no lease came of it
+//	    v
+//	  held by the new lease alone, once that was ready
+//
+// Each arrow is one write of that record, so that there is one owner at any moment,
+// whatever crashes. The bytes are never moved. A lease's row names its set before there
+// is a record, the record names each volume before there is one, and it is looked up
+// before each call that mounts any. Only a lease's own Steps take its volumes from it,
+// when its workloads are gone; only of a set that is reaping is everything removed, and
+// the record stays until it is gone. Volumes that an operation made which failed are
+// removed with it; those of before stay.
+//
+// A directory that is in memory by the manifest, or in every container, has no volume,
+// and without a disk all are in memory: there is no volume without an owner.
+//
+// The [Reaper] is one more key for Step: it gives up what was retained for long enough,
+// removes what a lease could not, and gives back what a request left in the middle.
 //
 // # Who writes
 //
@@ -49,10 +82,11 @@
 // restart plans from what it finds. Nothing is destroyed for something that is not
 // there, and nothing forgotten for it either: an unreadable store, an error or a
 // timeout of the provider ends a Step and changes nothing, a row that cannot be read
-// keeps the hosting from opening, and a workload is given up when the provider has
+// keeps the hosting from opening, of a lease or of its volumes, and a workload is given up when the provider has
 // said that it removed it and then does not find it.
 //
-// What must never happen here: a wait in a call, two writers of one lease, a
+// What must never happen here: a wait in a call but for the measuring of volumes, which
+// has seconds; two writers of one lease; a volume with no owner or two; a
 // callback for what a Deprovision overtook, an engine's text in a message for a
 // tenant.
 package hosting

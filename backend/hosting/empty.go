@@ -47,7 +47,7 @@ func (h *Hosting) empty(ctx context.Context, id string) error {
 		return fmt.Errorf("the volumes %s are %s, and stay", id, s.State)
 	}
 	if err := h.removeVolumes(ctx, s.Tenant, s.volumes()); err != nil {
-		if ctx.Err() != nil || errors.Is(err, provider.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+		if ctx.Err() != nil || !answered(err) {
 			return err // nobody said that it cannot be done
 		}
 		_, counting := h.changeSet(ctx, id, func(s *set) (*set, error) {
@@ -63,6 +63,12 @@ func (h *Hosting) empty(ctx context.Context, id string) error {
 	}
 	h.countSet(ctx, s, h.sets.get(id))
 	return nil
+}
+
+// answered reports whether an error is what the provider says, and not that it says
+// nothing.
+func answered(err error) bool {
+	return !errors.Is(err, provider.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // spill removes the volumes that an operation made which failed, and those alone.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/berth-cloud/berth/backend/hosting/manifest"
 	"github.com/berth-cloud/berth/backend/hosting/pool"
 	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/provider"
@@ -114,3 +115,48 @@ func (h *Hosting) LeftLife(lease string) time.Time {
 
 // First is the name of the first record.
 func (v Volumes) First() string { return v[0].ID }
+
+// Claim has a lease claim what is retained as it was known at a look.
+func (h *Hosting) Claim(look Look, lease string) error {
+	return h.claim(context.Background(), look.set, lease)
+}
+
+// Look is a set of volumes as it was.
+type Look struct{ set *set }
+
+// LookAt looks at what a lease left.
+func (h *Hosting) LookAt(lease string) Look { return Look{h.sets.leftBy(lease)} }
+
+// GiveBack ends the claim of a lease.
+func (h *Hosting) GiveBack(look Look, lease string) error {
+	return h.giveBack(context.Background(), look.set.ID, lease)
+}
+
+// EmptyAll tries to remove all volumes there are.
+func (h *Hosting) EmptyAll() (failures int) {
+	for _, s := range h.sets.all() {
+		if h.empty(context.Background(), s.ID) != nil {
+			failures++
+		}
+	}
+	return failures
+}
+
+// Mounts tries to find a place for a service of a lease with the volumes of another.
+func (h *Hosting) Mounts(lease, of, service, path string) error {
+	r := h.rows.get(lease).row.clone()
+	r.Set, r.Op = h.rows.get(of).row.Set, &operation{Paths: map[string][]string{service: {path}}}
+	payload, err := h.rows.manifest(context.Background(), lease, h.rows.get(lease).row.manifestVersion())
+	if err != nil {
+		return err
+	}
+	stack, err := manifest.Parse(payload)
+	if err != nil {
+		return err
+	}
+	_, err = h.place(context.Background(), r, &world{stack: stack, disks: h.disks(r.Items)}, service)
+	return err
+}
+
+// ErrNotOwner is for tests.
+var ErrNotOwner = errNotOwner

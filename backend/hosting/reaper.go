@@ -18,56 +18,59 @@ const maxReaped = 16
 // given up, and gives back what a request left in the middle. It says when to come
 // again.
 func (h *Hosting) sweep(ctx context.Context) (time.Duration, error) {
-	again := h.cfg.Timing.Reap
 	var failures []error
-	failed := func(id string, err error) {
-		if err != nil {
-			failures = append(failures, fmt.Errorf("volumes %s: %w", id, err))
+	for _, id := range h.sets.doubted() {
+		if _, err := h.freshSet(ctx, id); err != nil {
+			failures = append(failures, err)
 		}
 	}
-	for _, id := range h.sets.doubted() {
-		_, err := h.freshSet(ctx, id)
-		failed(id, err)
+	again := h.cfg.Timing.Reap
+	for _, s := range h.sets.all() {
+		var err error
+		switch until := h.cfg.Retention.until(s); {
+		case s.State == setHeld:
+			err = h.reclaim(ctx, s)
+		case s.State != setRetained:
+		case h.cfg.Retention.expired(s, h.cfg.Now()):
+			_, err = h.condemn(ctx, s.ID)
+		case !until.IsZero():
+			again = sooner(again, until.Sub(h.cfg.Now()))
+		}
+		if err != nil {
+			failures = append(failures, fmt.Errorf("volumes %s: %w", s.ID, err))
+		}
 	}
+	reaped, err := h.reap(ctx)
+	next, forgetting := h.forgetDiagnoses(ctx)
+	return sooner(sooner(again, reaped), next), errors.Join(append(failures, err, forgetting)...)
+}
+
+// reap removes the volumes of what was given up, of a few sets in one go. It says when
+// there is more to do; a provider that does not answer is left alone until then.
+func (h *Hosting) reap(ctx context.Context) (time.Duration, error) {
+	var again time.Duration
+	var failures []error
 	reaped := 0
 	for _, s := range h.sets.all() {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		var err error
-		switch {
-		case s.State == setHeld:
-			failed(s.ID, h.reclaim(ctx, s))
+		tried := s.Attempts >= maxAttempts && h.cfg.Now().Before(s.TriedAt.Add(h.cfg.Timing.Reap))
+		if s.State != setReaping || h.closing(s) || tried {
 			continue
-		case s.State == setRetained && h.cfg.Retention.expired(s, h.cfg.Now()):
-			id := s.ID
-			if s, err = h.condemn(ctx, id); err != nil || s == nil {
-				failed(id, err)
-				continue
-			}
-		case s.State == setRetained:
-			if until := h.cfg.Retention.until(s); !until.IsZero() {
-				again = sooner(again, until.Sub(h.cfg.Now()))
-			}
-		}
-		if s.State != setReaping || h.closing(s) {
-			continue
-		}
-		if s.Attempts >= maxAttempts && h.cfg.Now().Before(s.TriedAt.Add(h.cfg.Timing.Reap)) {
-			continue // it is tried with the next sweep but one at the latest
 		}
 		if reaped == maxReaped {
-			again = soon
-			break
+			return soon, errors.Join(failures...)
 		}
 		reaped++
-		if err := h.empty(ctx, s.ID); err != nil {
-			failed(s.ID, err)
-			again = sooner(again, h.cfg.Timing.Recheck)
+		err := h.empty(ctx, s.ID)
+		if err == nil {
+			continue
+		}
+		failures = append(failures, fmt.Errorf("volumes %s: %w", s.ID, err))
+		again = h.cfg.Timing.Recheck
+		if ctx.Err() != nil || !answered(err) {
+			break
 		}
 	}
-	next, err := h.forgetDiagnoses(ctx)
-	return sooner(again, next), errors.Join(append(failures, err)...)
+	return again, errors.Join(failures...)
 }
 
 // closing reports whether the lease that left a set is still there to remove it.

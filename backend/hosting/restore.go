@@ -207,6 +207,9 @@ func (h *Hosting) adopt(ctx context.Context, req *backend.RestoreRequest, s *set
 		claimed = true
 		return next, h.rows.putManifest(ctx, lease, next.Op.Version, payload)
 	})
+	if err != nil {
+		h.resolve(ctx, lease)
+	}
 	if err != nil && !h.rows.inDoubt(lease) {
 		if claimed && !h.names(h.rows.get(lease).row, s.ID) {
 			h.unclaim(ctx, s.ID, lease)

@@ -67,7 +67,7 @@ func (p Retention) admits(all []*set, tenant string, diskMB int64) (evicted []*s
 
 // until is when a set is given up; zero is never.
 func (p Retention) until(s *set) time.Time {
-	if p.Grace <= 0 {
+	if p.Grace <= 0 || s.Left == nil {
 		return time.Time{}
 	}
 	return s.Left.At.Add(p.Grace)

@@ -192,6 +192,13 @@ func TestVolumesThatCannotBeRemovedAreNotForgotten(t *testing.T) {
 		if err := deprovision(w); err != nil {
 			t.Fatal(err)
 		}
+		counted := func() bool { // once, from the first moment on
+			if got := w.pool.Stats().Allocated.DiskMB; got != 128 {
+				t.Fatalf("%d MB are counted", got)
+			}
+			return w.status(leaseIDs[0]) == none
+		}
+		w.wait(counted)
 		if !w.wait(func() bool { return w.status(leaseIDs[0]) == none && len(w.calls.Of(leaseIDs[0])) == 2 }) {
 			t.Fatalf("it is %q", w.status(leaseIDs[0]))
 		}

@@ -11,7 +11,7 @@ import (
 func (w *world) fixture() backendtest.Fixture {
 	return backendtest.Fixture{
 		Backend: w.Hosting, Callbacks: w.calls, CallbackURL: "http://holder.test/callbacks/provision",
-		SKU:      disk,
+		SKU: disk, SmallerSKU: tiny,
 		Manifest: []byte(`{"image":"program:1","args":["out:one","out:two","listen:8080","wait"],"ports":{"8080/tcp":{}}}`),
 		Other:    []byte(`{"image":"program:2","args":["out:one","out:two","listen:8080","wait"],"ports":{"8080/tcp":{}}}`),
 		Broken:   []byte(`{"image":"program:2","args":["exit:3"],"ports":{"8080/tcp":{}}}`),
