@@ -68,7 +68,9 @@ func served(t *testing.T) *pipes {
 	b := &backendd{set: &settings.Settings{}, logger: slog.New(slog.DiscardHandler)}
 	ctx, cancel := context.WithCancel(t.Context())
 	l, ended := newPipes(), make(chan error, 1)
-	go func() { ended <- b.listen(ctx, netutil.LimitListener(l, maxConns), &http.Server{Handler: server.New(mock, server.Config{Auth: v}), ReadHeaderTimeout: headerTimeout}) }()
+	go func() {
+		ended <- b.listen(ctx, netutil.LimitListener(l, maxConns), &http.Server{Handler: server.New(mock, server.Config{Auth: v}), ReadHeaderTimeout: headerTimeout})
+	}()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
