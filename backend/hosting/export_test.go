@@ -15,6 +15,11 @@ func (h *Hosting) Busy() bool {
 	all, _ := h.rows.page("", 0)
 	for _, r := range all {
 		status := r.Status == "failing" || r.Status == "deprovisioning"
+		for _, w := range r.Names.Wishes {
+			if r.Status == "ready" && (w.State == wishRouting || w.State == wishWaits && w.Why == "") {
+				return true
+			}
+		}
 		if r.Op != nil || r.Gone || status || len(r.Pending)+len(r.Old) > 0 {
 			return true
 		}

@@ -118,6 +118,9 @@ func (h *Hosting) advance(ctx context.Context, lease string) (time.Duration, err
 
 // follow makes what is true follow a row.
 func (h *Hosting) follow(ctx context.Context, k kept) (time.Duration, error) {
+	if k.row.Names.Leaving {
+		return h.depart(ctx, k)
+	}
 	w, p, err := h.think(ctx, k.row)
 	if errors.Is(err, errUnusable) && k.row.Op != nil {
 		h.cfg.Logger.ErrorContext(ctx, "a manifest cannot be used", "lease", k.row.Lease, "error", err)
@@ -126,13 +129,20 @@ func (h *Hosting) follow(ctx context.Context, k kept) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+	if next := h.reached(k.row, w); next != nil {
+		return soon, h.write(ctx, next, k)
+	}
 	switch {
 	case p.next != nil:
 		return soon, h.write(ctx, p.next, k)
 	case len(p.effects) > 0:
 		return h.carryOut(ctx, k, w, p)
 	}
-	return p.wait, nil
+	next, again, err := h.wishes(ctx, k.row)
+	if err == nil && next != nil {
+		return soon, h.write(ctx, next, k)
+	}
+	return sooner(p.wait, again), err
 }
 
 // think observes and plans.

@@ -1,6 +1,7 @@
 package hosting_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,8 +36,10 @@ type world struct {
 	out     *postbox
 	calls   *backendtest.Callbacks
 	past    *past
+	plane   *plane
 	// Of the process that runs.
 	noDomains bool
+	machine   string
 	*hosting.Hosting
 	pool *pool.Pool
 	proc *proc
@@ -62,7 +65,7 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{
-		t: t, past: &past{}, dead: map[id.ID]bool{}, cluster: memory.NewCluster(nil), records: provider.NewMemoryStore(), store: provider.NewMemoryStore(), calls: new(backendtest.Callbacks), vault: secrets.NewMemory(),
+		t: t, past: &past{}, plane: newPlane(), dead: map[id.ID]bool{}, cluster: memory.NewCluster(nil), records: provider.NewMemoryStore(), store: provider.NewMemoryStore(), calls: new(backendtest.Callbacks), vault: secrets.NewMemory(),
 	}
 	t.Cleanup(w.cluster.Close)
 	w.out = &postbox{calls: w.calls, known: map[string]bool{}, waiting: map[string][]backend.CallbackPayload{}}
@@ -107,12 +110,16 @@ func (w *world) tryOpen() error {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	ingress := w.plane.ingress(cmp.Or(w.machine, "boot-1"))
+	if w.noDomains {
+		ingress = nil
+	}
 	for range 3 { // a fault of the test may strike what is opened, too
 		w.proc = &proc{w: w}
 		w.mem = w.provider()
 		w.Hosting, err = hosting.Open(context.Background(), hosting.Config{
 			Name: "memory-1", Provider: mortal{w.mem, w.proc}, Store: traced{w.store, w.proc}, Outbox: lane{w.out, w.proc},
-			SKUs: catalog, Pool: w.pool, Images: images, Domains: !w.noDomains, BindAddress: netip.MustParseAddr("127.0.0.1"),
+			SKUs: catalog, Pool: w.pool, Images: images, Ingress: ingress, BindAddress: netip.MustParseAddr("127.0.0.1"),
 			NewID: w.newID, Now: time.Now,
 			Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second},
 		})
@@ -140,6 +147,7 @@ func (w *world) wait(cond func() bool) bool {
 		if cond() {
 			return true
 		}
+		w.push()
 		leases, err := w.Leases(context.Background())
 		if err != nil {
 			w.t.Error(err)
@@ -154,6 +162,13 @@ func (w *world) wait(cond func() bool) bool {
 		<-time.After(50 * time.Millisecond)
 	}
 	return cond()
+}
+
+// push has the data plane take the routes.
+func (w *world) push() {
+	for _, wrong := range w.plane.sync(w.Routes()) {
+		w.t.Error(wrong)
+	}
 }
 
 // postbox is an outbox that delivers at once.
