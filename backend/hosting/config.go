@@ -64,6 +64,10 @@ type Timing struct {
 	// Leave bounds how long a lease that is given up waits until its routes are gone and
 	// what they led to is done; 20 s.
 	Leave time.Duration
+	// Ask is between two looks at a domain that does not resolve, at first: it doubles up
+	// to 60 times that. One that somebody else has is not taken anew for 12 times that;
+	// 5 s.
+	Ask time.Duration
 	// Call bounds one call of the provider, which may wait for a container to end;
 	// 5 min.
 	Call time.Duration
@@ -73,7 +77,7 @@ func (t Timing) withDefaults() Timing {
 	return Timing{
 		Provision: cmp.Or(t.Provision, 10*time.Minute), Replace: cmp.Or(t.Replace, 10*time.Minute),
 		Rollback: cmp.Or(t.Rollback, 2*time.Minute), Recheck: cmp.Or(t.Recheck, time.Second), Watchdog: cmp.Or(t.Watchdog, 5*time.Minute),
-		Call: cmp.Or(t.Call, 5*time.Minute), Leave: cmp.Or(t.Leave, 20*time.Second),
+		Call: cmp.Or(t.Call, 5*time.Minute), Leave: cmp.Or(t.Leave, 20*time.Second), Ask: cmp.Or(t.Ask, 5*time.Second),
 	}
 }
 
@@ -111,8 +115,8 @@ func Open(ctx context.Context, cfg Config) (*Hosting, error) {
 	case cfg.Provider == nil, cfg.Store == nil, cfg.Outbox == nil, cfg.SKUs == nil, cfg.Pool == nil, cfg.NewID == nil, cfg.Now == nil:
 		return nil, fmt.Errorf("%w: a provider, a store, an outbox, SKUs, a pool, ids and a clock are needed", ErrConfig)
 	}
-	if g := cfg.Ingress; g != nil && (g.Gate == nil || g.Router == nil) {
-		return nil, fmt.Errorf("%w: names need a gate and a router", ErrConfig)
+	if err := cfg.Ingress.check(); err != nil {
+		return nil, err
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

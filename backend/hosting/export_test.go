@@ -2,6 +2,9 @@ package hosting
 
 import (
 	"context"
+	"time"
+
+	"github.com/berth-cloud/berth/backend"
 
 	"github.com/berth-cloud/berth/backend/hosting/pool"
 	"github.com/berth-cloud/berth/id"
@@ -53,4 +56,20 @@ func (h *Hosting) Held() map[string][]pool.Instance {
 		}
 	}
 	return out
+}
+
+// CheckIngress is what Open says of an ingress.
+func CheckIngress(g *Ingress) error { return g.check() }
+
+// RoutesOfTwins are the routes of two rows, of which the names have one hash: they are
+// of one lease.
+func (g *Ingress) RoutesOfTwins(lease string) []Route {
+	twin := func(age int) *row {
+		return &row{
+			Lease: lease, CreatedAt: time.Unix(int64(age), 0), Status: backend.ProvisionStatusReady, Items: []backend.LeaseItem{{ServiceName: "app", Quantity: 1}},
+			Releases: []release{{Version: 1, Status: backend.ReleaseStatusActive, Ports: map[string]int{"app": 80}}},
+		}
+	}
+	a, b := twin(1), twin(2)
+	return g.routes([]*row{b, a})
 }

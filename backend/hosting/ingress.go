@@ -2,6 +2,7 @@ package hosting
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"time"
 )
@@ -18,6 +19,13 @@ type Ingress struct {
 	// Machine tells one start of the machine from another: addresses that were seen
 	// before are not used until they are seen again.
 	Machine string
+}
+
+func (g *Ingress) check() error {
+	if g != nil && (g.Gate == nil || g.Router == nil) {
+		return fmt.Errorf("%w: names of leases need a gate and a router", ErrConfig)
+	}
+	return nil
 }
 
 // Gate lets domains through; package resolvable has one.

@@ -12,14 +12,11 @@ import (
 	"github.com/berth-cloud/berth/backend/hosting/resolvable"
 )
 
-// How often a domain that does not resolve is asked for again: at first, and at last.
+// Multiples of Timing.Ask.
 const (
-	askFirst = 5 * time.Second
-	askLast  = 5 * time.Minute
+	askLast    = 60 // the longest time between two looks at one domain
+	refusedFor = 12 // how long one that was refused is not taken anew
 )
-
-// refusedFor is how long a domain that was refused is not taken anew.
-const refusedFor = time.Minute
 
 // Bounds of what is asked at once: leases, and domains of one.
 const (
@@ -63,7 +60,7 @@ func (h *Hosting) wishes(ctx context.Context, r *row) (*row, time.Duration, erro
 	}
 	asked, err := h.askGate(ctx, r, due)
 	for service, answer := range asked {
-		next.answered(service, answer, h.cfg.Now())
+		next.answered(service, answer, h.cfg.Now(), h.cfg.Timing.Ask)
 		changed = true
 	}
 	if len(asked) < len(due) {
@@ -129,7 +126,7 @@ func (h *Hosting) decide(ctx context.Context, r *row, service string, what judge
 		delete(r.Names.Wishes, service)
 		h.cfg.Logger.InfoContext(ctx, "a custom domain is served", "lease", r.Lease, "service", service, "domain", w.Domain)
 	case isTaken:
-		r.Names.wish(service, wish{Domain: w.Domain, State: wishRefused, Since: w.Since, Again: h.cfg.Now().Add(refusedFor), Why: whyTaken})
+		r.Names.wish(service, wish{Domain: w.Domain, State: wishRefused, Since: w.Since, Again: h.cfg.Now().Add(refusedFor * h.cfg.Timing.Ask), Why: whyTaken})
 		h.cfg.Logger.WarnContext(ctx, "a custom domain is refused: somebody else has it", "lease", r.Lease, "service", service, "domain", w.Domain)
 	case hasNoPort:
 		r.Names.wish(service, wish{Domain: w.Domain, State: wishWaits, Since: w.Since, Why: whyNoPort})
@@ -138,7 +135,7 @@ func (h *Hosting) decide(ctx context.Context, r *row, service string, what judge
 }
 
 // answered notes what the gate said.
-func (r *row) answered(service string, answer error, now time.Time) {
+func (r *row) answered(service string, answer error, now time.Time, first time.Duration) {
 	w := r.Names.Wishes[service]
 	switch {
 	case answer == nil:
@@ -148,7 +145,7 @@ func (r *row) answered(service string, answer error, now time.Time) {
 		if errors.Is(answer, resolvable.ErrNoAddress) {
 			w.Why = whyNoAddress
 		}
-		w.Again = now.Add(min(askFirst<<min(w.Tries, 10), askLast))
+		w.Again = now.Add(min(first<<min(w.Tries, 10), askLast*first))
 		w.Tries++
 	}
 	r.Names.wish(service, w)

@@ -40,6 +40,7 @@ type world struct {
 	// Of the process that runs.
 	noDomains bool
 	machine   string
+	ask       time.Duration // between two looks at a domain
 	*hosting.Hosting
 	pool *pool.Pool
 	proc *proc
@@ -121,7 +122,7 @@ func (w *world) tryOpen() error {
 			Name: "memory-1", Provider: mortal{w.mem, w.proc}, Store: traced{w.store, w.proc}, Outbox: lane{w.out, w.proc},
 			SKUs: catalog, Pool: w.pool, Images: images, Ingress: ingress, BindAddress: netip.MustParseAddr("127.0.0.1"),
 			NewID: w.newID, Now: time.Now,
-			Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second},
+			Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second, Ask: w.ask},
 		})
 		if !errors.Is(err, errKilled) {
 			break
