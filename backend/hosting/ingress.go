@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -62,6 +63,8 @@ type Route struct {
 	Name  string
 	Lease string
 	Host  string
+	// Domain says that it is a custom domain's.
+	Domain bool
 	// Instead is the host that the route keeps where Host is refused; "" is none.
 	Instead string
 	// Targets is empty while nothing of it is ready.
@@ -80,4 +83,13 @@ type Target struct {
 }
 
 // RoutePrefix is what the names of a lease's routes and targets begin with.
-func RoutePrefix(lease string) string { return "lease/" + lease + "/" }
+func RoutePrefix(lease string) string { return routePrefix + lease + "/" }
+
+const routePrefix = "lease/"
+
+// LeaseOf is the lease of a route or target, by its name.
+func LeaseOf(name string) (lease string, ok bool) {
+	rest, ok := strings.CutPrefix(name, routePrefix)
+	lease, _, more := strings.Cut(rest, "/")
+	return lease, ok && more
+}

@@ -99,7 +99,7 @@ func (g *Ingress) domainRoute(r *row, item backend.LeaseItem, owns func(domain, 
 		return err == nil && normal == domain && owns(domain, r.Lease, service)
 	}
 	name := routeName(r.Lease, service, every)
-	one := Route{Name: name, Lease: r.Lease, Hold: r.hold(), Drain: drainTime}
+	one := Route{Name: name, Lease: r.Lease, Domain: true, Hold: r.hold(), Drain: drainTime}
 	if may(item.CustomDomain) {
 		one.Host = item.CustomDomain
 	}
