@@ -12,6 +12,7 @@ import (
 	"github.com/containerd/errdefs"
 	moby "github.com/moby/moby/client"
 
+	"github.com/berth-cloud/berth/internal/daemon/backendd/routes"
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/store/sqlite"
 )
@@ -66,11 +67,14 @@ func (s *stand) left(ctx context.Context) ([]string, error) {
 
 // remembered reports whether a record is what stays of the callbacks of a lease until
 // the second of its last signature is over, which may be half a minute ahead of the
-// clock.
+// clock, or outlives every lease.
 func remembered(key string, value []byte) bool {
 	var r struct {
 		Forgotten bool `json:"forgotten"`
 		Rows      []json.RawMessage
+	}
+	if key == routes.Record { // which number the next table has
+		return true
 	}
 	return strings.HasPrefix(key, "callbacks/") && json.Unmarshal(value, &r) == nil && r.Forgotten && len(r.Rows) == 0
 }
@@ -101,8 +105,10 @@ func (s *stand) onEngine(ctx context.Context, owner string) ([]string, error) {
 func (s *stand) tearDown(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearTimeout)
 	defer cancel()
-	if s.daemon != nil {
-		s.daemon.close()
+	for _, p := range []*process{s.daemon, s.plane} {
+		if p != nil {
+			p.close()
+		}
 	}
 	var errs []error
 	if s.holder != nil {

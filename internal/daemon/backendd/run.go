@@ -16,7 +16,9 @@ import (
 	"github.com/berth-cloud/berth/backend/hosting/outbox"
 	"github.com/berth-cloud/berth/backend/hosting/pool"
 	"github.com/berth-cloud/berth/internal/daemon"
+	"github.com/berth-cloud/berth/internal/daemon/backendd/routes"
 	"github.com/berth-cloud/berth/internal/daemon/backendd/settings"
+	"github.com/berth-cloud/berth/internal/ingress/controlclient"
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/store/sqlite"
 	"github.com/berth-cloud/berth/provider"
@@ -46,6 +48,8 @@ type backendd struct {
 	pool     *pool.Pool
 	outbox   *outbox.Outbox
 	hosting  *hosting.Hosting
+	plane    *controlclient.Client // nil: leases are reached by their ports alone
+	routes   *routes.Pusher        // nil as well
 	engine   *reconcile.Engine
 }
 
@@ -85,11 +89,21 @@ func Run(ctx context.Context, opts Options, logger *slog.Logger) error {
 		return err
 	}
 	defer func() { _ = claim.Close() }()
+	planes, err := b.claimPlane(ctx)
+	if err != nil {
+		return err
+	}
+	if planes != nil {
+		defer func() { _ = planes.Close() }()
+	}
 	b.state = daemon.StateStore(st)
 	if err := b.wire(ctx); err != nil {
 		return err
 	}
 	defer func() { _ = b.docker.Close() }()
+	if b.plane != nil {
+		defer b.plane.Close()
+	}
 	return b.serve(ctx)
 }
 
@@ -115,6 +129,9 @@ func (b *backendd) serve(ctx context.Context) error {
 	}
 	part("server", func(ctx context.Context) error { return b.listen(ctx, listener, handler) })
 	part("engine", b.engine.Run)
+	if b.routes != nil {
+		part("routes", func(ctx context.Context) error { return b.routes.Run(ctx, b.hosting.Routes) })
+	}
 	part("events", func(ctx context.Context) error {
 		b.engine.Watch(ctx, "leases", b.watch, nil)
 		return nil

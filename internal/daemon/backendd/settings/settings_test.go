@@ -75,6 +75,7 @@ disk_enforcement: none
 total_disk_mb: 4096
 tenant_quota: {cpu_cores: 1.5, memory_mb: 512, disk_mb: 7}
 egress: {allow_loopback: true, allow_private: true}
+ingress: {wildcard_domain: Leases.example.org, control: ingress.sock, dns_gate: {resolvers: [192.0.2.1, '127.0.0.1:5353'], disabled: true}}
 timing: {provision: 1m, replace: 2m, rollback: 3m, recheck: 4s, watchdog: 5m}
 workers: 3
 `), settings.Options{Dir: folder(t)})
@@ -88,6 +89,10 @@ workers: 3
 	}
 	if s.Pool.Total.DiskMB != 4096 || s.Pool.TenantQuota != (sku.Size{MilliCPU: 1500, MemoryMB: 512, DiskMB: 7}) || s.Egress != (egress.Policy{AllowLoopback: true, AllowPrivate: true}) {
 		t.Errorf("%+v, %+v", s.Pool, s.Egress)
+	}
+	if g := s.Ingress; g == nil || g.WildcardDomain != "leases.example.org" || !filepath.IsAbs(g.Control) || filepath.Base(g.Control) != "ingress.sock" || !g.Gate.Disabled ||
+		fmt.Sprint(g.Gate.Resolvers) != "[192.0.2.1:53 127.0.0.1:5353]" {
+		t.Errorf("%+v", g)
 	}
 	if len(s.Requests) != 2 || s.Callback.RevealString() != canary+"b.secret" {
 		t.Error("the secrets are others than those of the files")
@@ -125,6 +130,12 @@ func TestWhatIsWrongIsSaidWithItsLine(t *testing.T) {
 		"TLS without a key":   {"name: docker-1", "name: docker-1\ntls: {cert_file: a.pem}", "key_file is missing"},
 		"TLS without files":   {"name: docker-1", "name: docker-1\ntls: {cert_file: a.pem, key_file: a.key}", "a.pem: no such file"},
 		"retention":           {"name: docker-1", "name: docker-1\nretention: 1h", "not available yet"},
+		"ingress of nothing":  {"name: docker-1", "name: docker-1\ningress: {control: a.sock}", "wildcard_domain is missing"},
+		"no data plane":       {"name: docker-1", "name: docker-1\ningress: {wildcard_domain: a.example}", "control is missing"},
+		"wildcard":            {"name: docker-1", "name: docker-1\ningress: {wildcard_domain: '*.example.org', control: a.sock}", "without *."},
+		"resolver":            {"name: docker-1", "name: docker-1\ningress: {wildcard_domain: a.example, control: a.sock, dns_gate: {resolvers: [dns.example]}}", "is not the address of a resolver"},
+		"resolver twice":      {"name: docker-1", "name: docker-1\ningress: {wildcard_domain: a.example, control: a.sock, dns_gate: {resolvers: [192.0.2.1, 192.0.2.1]}}", "is there twice"},
+		"gate of something":   {"name: docker-1", "name: docker-1\ningress: {wildcard_domain: a.example, control: a.sock, dns_gate: {server: 192.0.2.1}}", "server"},
 		"egress of something": {"name: docker-1", "name: docker-1\negress: {allow_all: true}", "allow_all"},
 	} {
 		t.Run(name, func(t *testing.T) {
