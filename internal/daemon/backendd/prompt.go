@@ -50,15 +50,5 @@ func (p *prompt) Deprovision(ctx context.Context, lease string) error {
 	return p.woken(lease, p.Hosting.Deprovision(ctx, lease))
 }
 
-// ReconcileCustomDomain implements backend.Backend. Some of the domains may have been
-// taken also when it fails for others.
-func (p *prompt) ReconcileCustomDomain(ctx context.Context, lease string, items []backend.LeaseItem) error {
-	err := p.Hosting.ReconcileCustomDomain(ctx, lease, items)
-	if p.Knows(lease) {
-		p.wake(lease)
-	}
-	return err
-}
-
 // GetStats implements server.StatsSource.
 func (p *prompt) GetStats(context.Context) (*server.Stats, error) { return p.pool.Stats().Wire(), nil }

@@ -109,6 +109,13 @@ func (p *plane) Reports(ctx context.Context, each func(table.Report) error) erro
 	}
 }
 
+// now is the version in use, and how often was pushed.
+func (p *plane) now() (version int64, pushes int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.table.Version, p.pushes
+}
+
 func (p *plane) hosts() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,20 +209,20 @@ func TestTheTableFollowsTheRoutesAndANewProcess(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.want(fixed("a", "a.test"))
 		r.has("at first", "a.test")
-		version := r.plane.table.Version
+		version, _ := r.plane.now()
 		r.restart()
 		r.has("after a restart", "a.test")
-		if r.plane.table.Version != version {
-			r.t.Errorf("the same routes are version %d and %d", version, r.plane.table.Version)
+		if again, _ := r.plane.now(); again != version {
+			r.t.Errorf("the same routes are version %d and %d", version, again)
 		}
 		r.want(fixed("a", "a.test"), fixed("b", "b.test"))
 		r.has("with another", "a.test", "b.test")
-		if r.plane.table.Version <= version {
+		higher, pushes := r.plane.now()
+		if higher <= version {
 			r.t.Error("other routes have no higher version")
 		}
-		pushes := r.plane.pushes
 		r.want(fixed("a", "a.test"), fixed("b", "b.test"))
-		if r.plane.pushes != pushes {
+		if _, n := r.plane.now(); n != pushes {
 			r.t.Error("what is there was pushed again")
 		}
 		// Another data plane, which has nothing.
@@ -239,7 +246,7 @@ func TestAStoreThatWasLostIsFollowedAllTheSame(t *testing.T) {
 func TestAHostOfAnotherOwnerIsLeftOutAndTheRestIsThere(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		inBubble(t, func(r *rig) {
-			r.plane.old = old
+			r.plane.set(func() { r.plane.old = old })
 			r.want(fixed("a", "a.test"), domain("a", "one.test", ""))
 			r.plane.set(func() { r.plane.others = []string{"two.test"} })
 			r.want(fixed("a", "a.test"), domain("a", "two.test", "one.test"), fixed("b", "b.test"))
@@ -248,14 +255,16 @@ func TestAHostOfAnotherOwnerIsLeftOutAndTheRestIsThere(t *testing.T) {
 			if two, one := r.Host("two.test", route), r.Host("one.test", route); two != hosting.Refused || one != hosting.Served {
 				r.t.Errorf("two is %v, one %v", two, one)
 			}
+			r.mu.Lock()
 			if !slices.Contains(r.woken, "a") {
 				r.t.Errorf("woken were %v", r.woken)
 			}
+			r.mu.Unlock()
 			// It is tried again after a while, and not before.
-			pushes := r.plane.pushes
+			_, pushes := r.plane.now()
 			r.plane.set(func() { r.plane.others = nil })
 			<-time.After(50 * time.Second)
-			if r.plane.pushes != pushes {
+			if _, n := r.plane.now(); n != pushes {
 				r.t.Error("it was tried again at once")
 			}
 			<-time.After(20 * time.Second)
@@ -266,7 +275,7 @@ func TestAHostOfAnotherOwnerIsLeftOutAndTheRestIsThere(t *testing.T) {
 
 func TestANameThatAnotherOwnerHasKeepsNobodyOut(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		r.plane.others = []string{"a.test", "c.test"}
+		r.plane.set(func() { r.plane.others = []string{"a.test", "c.test"} })
 		r.want(fixed("a", "a.test"), fixed("b", "b.test"), fixed("c", "c.test"))
 		r.has("without the two", "b.test")
 	})
