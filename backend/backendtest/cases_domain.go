@@ -1,6 +1,25 @@
 package backendtest
 
-import "github.com/berth-cloud/berth/backend"
+import (
+	"slices"
+
+	"github.com/berth-cloud/berth/backend"
+)
+
+// containers are the ids of those of a lease.
+func (e *env) containers(id string) []string {
+	e.Helper()
+	info, err := e.Backend.GetInfo(e.ctx, id)
+	e.ok(err, "GetInfo")
+	var out []string
+	for _, s := range info.Services {
+		for _, one := range s.Instances {
+			out = append(out, one.ContainerID)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
 
 var domainCases = []Case{
 	{Name: "CustomDomain/SetAndRemoved", Needs: []Feature{CustomDomains}, run: func(e *env) {
@@ -22,6 +41,42 @@ var domainCases = []Case{
 		e.ok(e.Backend.ReconcileCustomDomain(e.ctx, id, e.request(id).Items), "ReconcileCustomDomain")
 		e.ends(id, success)
 		e.serves(id)
+	}},
+	{Name: "CustomDomain/ChangesNothingElse", Needs: []Feature{CustomDomains}, run: func(e *env) {
+		id := e.ready()
+		before := e.containers(id)
+		items := e.request(id).Items
+		items[0].CustomDomain = e.Domain
+		e.ok(e.Backend.ReconcileCustomDomain(e.ctx, id, items), "ReconcileCustomDomain")
+		e.until(func() bool { return e.get(id).Items[0].CustomDomain == e.Domain })
+		e.ok(e.Backend.ReconcileCustomDomain(e.ctx, id, items), "ReconcileCustomDomain again")
+		e.ends(id, success)
+		if now := e.containers(id); !slices.Equal(now, before) {
+			e.Errorf("for a domain the containers became %v, and were %v", now, before)
+		}
+	}},
+	{Name: "CustomDomain/UnnamedItem", Needs: []Feature{CustomDomains}, run: func(e *env) {
+		id := e.lease()
+		req := e.request(id)
+		req.Items[0].ServiceName = ""
+		e.provision(req)
+		e.ends(id, success)
+		items := []backend.LeaseItem{{SKU: e.SKU, Quantity: 1, CustomDomain: e.Domain}}
+		e.ok(e.Backend.ReconcileCustomDomain(e.ctx, id, items), "ReconcileCustomDomain of an item without a name")
+		if !e.until(func() bool { return e.get(id).Items[0].CustomDomain == e.Domain }) {
+			e.Errorf("the items of the lease are %+v, want the custom domain %q", e.get(id).Items, e.Domain)
+		}
+		e.serves(id)
+	}},
+	{Name: "CustomDomain/OfTheProvision", Needs: []Feature{CustomDomains}, run: func(e *env) {
+		id := e.lease()
+		req := e.request(id)
+		req.Items[0].CustomDomain = e.Domain
+		e.provision(req)
+		e.ends(id, success)
+		if !e.until(func() bool { return e.get(id).Items[0].CustomDomain == e.Domain }) {
+			e.Errorf("the items of the lease are %+v, want the custom domain %q", e.get(id).Items, e.Domain)
+		}
 	}},
 	{Name: "CustomDomain/NotActive", Needs: []Feature{CustomDomains}, run: func(e *env) {
 		id := e.ready()

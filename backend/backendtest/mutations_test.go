@@ -351,6 +351,37 @@ var changeMutations = []mutation{
 	{"domains are not kept", func(m *mutant) {
 		m.domain = func(ctx context.Context, _ string, _ []backend.LeaseItem) error { return ctx.Err() }
 	}, []string{"CustomDomain/SetAndRemoved"}},
+	{"a new domain has new containers", func(m *mutant) {
+		changed := map[string]bool{}
+		m.domain = func(ctx context.Context, id string, items []backend.LeaseItem) error {
+			changed[id] = true
+			return m.memory.ReconcileCustomDomain(ctx, id, items)
+		}
+		m.info = func(ctx context.Context, id string) (*backend.LeaseInfo, error) {
+			info, err := m.memory.GetInfo(ctx, id)
+			if err == nil && changed[id] {
+				info.Services = map[string]backend.LeaseService{"app": {Instances: []backend.LeaseInstance{{ContainerID: "anew"}}}}
+			}
+			return info, err
+		}
+	}, []string{"CustomDomain/ChangesNothingElse"}},
+	{"an item without a name has no domain", func(m *mutant) {
+		m.domain = func(ctx context.Context, id string, items []backend.LeaseItem) error {
+			if len(items) == 1 && items[0].ServiceName == "" {
+				return ctx.Err()
+			}
+			return m.memory.ReconcileCustomDomain(ctx, id, items)
+		}
+	}, []string{"CustomDomain/UnnamedItem"}},
+	{"the domains of a provision are forgotten", func(m *mutant) {
+		m.provision = func(ctx context.Context, r backend.ProvisionRequest) error {
+			r.Items = slices.Clone(r.Items)
+			for i := range r.Items {
+				r.Items[i].CustomDomain = ""
+			}
+			return m.memory.Provision(ctx, r)
+		}
+	}, []string{"CustomDomain/OfTheProvision"}},
 	{"domains restart the lease each time", func(m *mutant) {
 		m.domain = func(ctx context.Context, id string, _ []backend.LeaseItem) error {
 			return m.memory.Restart(ctx, backend.RestartRequest{LeaseUUID: id})

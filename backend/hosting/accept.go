@@ -205,7 +205,9 @@ func (h *Hosting) begin(r *row, req *backend.ProvisionRequest, stack *manifest.S
 			}
 		}
 	}
-	next.Tenant, next.ProviderUUID, next.Items, next.CallbackURL = req.Tenant, req.ProviderUUID, req.Items, req.CallbackURL
+	had := next.Items
+	next.Tenant, next.ProviderUUID, next.Items, next.CallbackURL = req.Tenant, req.ProviderUUID, slices.Clone(req.Items), req.CallbackURL
+	next.hope(had, now)
 	next.Status = backend.ProvisionStatusProvisioning
 	next.Workloads = newWorkloads(req.Items)
 	h.nameSet(next)
@@ -226,12 +228,15 @@ func (h *Hosting) addRelease(r *row, stack *manifest.Stack) {
 	if n := len(r.Releases); n > 0 {
 		version = r.Releases[n-1].Version + 1
 	}
-	images := make(map[string]string, len(stack.Services))
+	images, ports := make(map[string]string, len(stack.Services)), map[string]int{}
 	for name, svc := range stack.Services {
 		images[name] = svc.Image
+		if port, ok := svc.RoutePort(); ok {
+			ports[name] = port.Number
+		}
 	}
 	r.Releases = append(r.Releases, release{
-		Version: version, Status: backend.ReleaseStatusDeploying, CreatedAt: h.cfg.Now(), Images: images,
+		Version: version, Status: backend.ReleaseStatusDeploying, CreatedAt: h.cfg.Now(), Images: images, Ports: ports,
 	})
 	for len(r.Releases) > maxReleases {
 		oldest := slices.IndexFunc(r.Releases, func(rel release) bool { return rel.Status != backend.ReleaseStatusActive })

@@ -46,10 +46,10 @@ type Config struct {
 	// BindAddress is where the ports of leases are published, and Host how clients
 	// name that address; "" is the address itself.
 	BindAddress netip.Addr
-	// Domains says that somebody routes the custom domains that leases have. Without
-	// it a lease that asks for one is refused.
-	Domains bool
-	Host    string
+	Host        string
+	// Ingress has leases reached by name. Without it they are by their ports alone, and
+	// one that asks for a custom domain is refused.
+	Ingress *Ingress
 	// Guard is asked before anything starts; nil is none.
 	Guard Guard
 	// NewID makes the ids of operations; it is given for tests.
@@ -68,6 +68,13 @@ type Timing struct {
 	Rollback  time.Duration // until what went wrong is back; 2 min
 	Recheck   time.Duration // between two looks at what is not ready; 1 s
 	Watchdog  time.Duration // between two looks at what is; 5 min
+	// Leave bounds how long a lease that is given up waits until its routes are gone and
+	// what they led to is done; 20 s.
+	Leave time.Duration
+	// Ask is between two looks at a domain that does not resolve, at first: it doubles up
+	// to 60 times that. One that somebody else has is not taken anew for 12 times that;
+	// 5 s.
+	Ask time.Duration
 	// Call bounds one call of the provider, which may wait for a container to end;
 	// 5 min.
 	Call time.Duration
@@ -78,7 +85,7 @@ func (t Timing) withDefaults() Timing {
 	return Timing{
 		Provision: cmp.Or(t.Provision, 10*time.Minute), Replace: cmp.Or(t.Replace, 10*time.Minute),
 		Rollback: cmp.Or(t.Rollback, 2*time.Minute), Recheck: cmp.Or(t.Recheck, time.Second), Watchdog: cmp.Or(t.Watchdog, 5*time.Minute),
-		Call: cmp.Or(t.Call, 5*time.Minute), Reap: cmp.Or(t.Reap, time.Hour),
+		Call: cmp.Or(t.Call, 5*time.Minute), Reap: cmp.Or(t.Reap, time.Hour), Leave: cmp.Or(t.Leave, 20*time.Second), Ask: cmp.Or(t.Ask, 5*time.Second),
 	}
 }
 
@@ -92,6 +99,8 @@ type Hosting struct {
 
 	drain drain
 	steps turns
+	// asking bounds the leases for whose domains the gate is asked at once.
+	asking chan struct{}
 
 	mu sync.Mutex
 	// stepping ends the Step of a lease that is under way.
@@ -117,6 +126,9 @@ func Open(ctx context.Context, cfg Config) (*Hosting, error) {
 	case cfg.Provider == nil, cfg.Store == nil, cfg.Outbox == nil, cfg.SKUs == nil, cfg.Pool == nil, cfg.NewID == nil, cfg.Now == nil:
 		return nil, fmt.Errorf("%w: a provider, a store, an outbox, SKUs, a pool, ids and a clock are needed", ErrConfig)
 	}
+	if err := cfg.Ingress.check(); err != nil {
+		return nil, err
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -139,9 +151,15 @@ func Open(ctx context.Context, cfg Config) (*Hosting, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hosting{cfg: cfg, rows: all, sets: kept, diagnoses: words, stepping: map[string]context.CancelFunc{}, seen: map[string]*backend.LeaseInfo{}}
+	h := &Hosting{
+		cfg: cfg, rows: all, sets: kept, diagnoses: words, stepping: map[string]context.CancelFunc{}, seen: map[string]*backend.LeaseInfo{},
+		asking: make(chan struct{}, maxAsking),
+	}
 	if err := h.openDrain(ctx); err != nil {
 		return nil, err
+	}
+	if cfg.Ingress != nil {
+		all.changed = h.tellRouter
 	}
 	return h, h.count()
 }

@@ -76,6 +76,22 @@
 // Of a write that failed nobody knows whether it was made: the row is in doubt then,
 // and is read again before anybody goes by it.
 //
+// # Names
+//
+// With an [Ingress] every instance that has a TCP port is called by the rule of package
+// fqdn, and a service may have a custom domain, which leads to all of its instances.
+// [Hosting.Routes] depends on nothing but the rows: a Step notes in them which instances
+// take requests, and a [Router] takes all routes together to the data plane.
+//
+// A custom domain that is asked for is a wish in the row. The Step asks the gate for it
+// until it resolves, the next routes have it in the place of the one before, and once
+// the data plane has taken them it is the lease's. Where somebody else has it the one
+// before stays, and the wish is kept as the reason. Of two leases the first has a
+// domain; what is taken away is gone at once. No change of names touches an instance.
+//
+// A lease that is given up leaves the routes first. What they led to goes once the data
+// plane has nothing under way to it, or when it has been waited for long enough.
+//
 // # A crash
 //
 // The row says what is to be, and each effect may be repeated. A Step after a

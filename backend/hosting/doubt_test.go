@@ -266,6 +266,7 @@ func TestALeaseThatLivesAgainIsNotBuried(t *testing.T) {
 			if got := w.sent(leaseIDs[0]); len(got) == 2 {
 				break
 			}
+			w.push()
 			if _, err := w.Step(context.Background(), leaseIDs[0]); err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/berth-cloud/berth/backend"
+
 	"github.com/berth-cloud/berth/backend/hosting/manifest"
 	"github.com/berth-cloud/berth/backend/hosting/pool"
 	"github.com/berth-cloud/berth/id"
@@ -19,6 +21,11 @@ func (h *Hosting) Busy() bool {
 	all, _ := h.rows.page("", 0)
 	for _, r := range all {
 		status := r.Status == "failing" || r.Status == "deprovisioning"
+		for _, w := range r.Names.Wishes {
+			if r.Status == "ready" && (w.State == wishRouting || w.State == wishWaits && w.Why == "") {
+				return true
+			}
+		}
 		if r.Op != nil || r.Gone || status || len(r.Pending)+len(r.Old) > 0 || r.Spill != "" {
 			return true
 		}
@@ -160,3 +167,19 @@ func (h *Hosting) Mounts(lease, of, service, path string) error {
 
 // ErrNotOwner is for tests.
 var ErrNotOwner = errNotOwner
+
+// CheckIngress is what Open says of an ingress.
+func CheckIngress(g *Ingress) error { return g.check() }
+
+// RoutesOfTwins are the routes of two rows, of which the names have one hash: they are
+// of one lease.
+func (g *Ingress) RoutesOfTwins(lease string) []Route {
+	twin := func(age int) *row {
+		return &row{
+			Lease: lease, CreatedAt: time.Unix(int64(age), 0), Status: backend.ProvisionStatusReady, Items: []backend.LeaseItem{{ServiceName: "app", Quantity: 1}},
+			Releases: []release{{Version: 1, Status: backend.ReleaseStatusActive, Ports: map[string]int{"app": 80}}},
+		}
+	}
+	a, b := twin(1), twin(2)
+	return g.routes([]*row{b, a})
+}

@@ -37,7 +37,7 @@ func guardedWorld(t *testing.T) (*world, *gate) {
 	return w, g
 }
 
-func (w *world) provisioned() {
+func (w *world) accepted() {
 	w.t.Helper()
 	if err := w.Provision(context.Background(), guardedRequest()); err != nil {
 		w.t.Fatal(err)
@@ -57,7 +57,7 @@ func TestNothingStartsWhileTheGuardFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, g := guardedWorld(t)
 		g.fails.Store(true)
-		w.provisioned()
+		w.accepted()
 		for range 20 {
 			if _, err := w.Step(t.Context(), guardedLease); !errors.Is(err, errGate) {
 				t.Fatalf("a step does not tell of the guard: %v", err)
@@ -79,7 +79,7 @@ func TestAGuardThatFailsTooLongFailsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, g := guardedWorld(t)
 		g.fails.Store(true)
-		w.provisioned()
+		w.accepted()
 		if !w.wait(func() bool { return w.status(guardedLease) == backend.ProvisionStatusFailed }) {
 			t.Errorf("it is %s", w.status(guardedLease))
 		}
@@ -89,7 +89,7 @@ func TestAGuardThatFailsTooLongFailsTheLease(t *testing.T) {
 func TestAGuardThatFailsTouchesNothingThatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, g := guardedWorld(t)
-		w.provisioned()
+		w.accepted()
 		if !w.wait(func() bool { return w.status(guardedLease) == backend.ProvisionStatusReady }) {
 			t.Fatal(w.status(guardedLease))
 		}
@@ -123,7 +123,7 @@ func TestAGuardThatFailsTouchesNothingThatRuns(t *testing.T) {
 func TestTheGuardIsAskedInEveryStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, g := guardedWorld(t)
-		w.provisioned()
+		w.accepted()
 		if !w.rest() || w.status(guardedLease) != backend.ProvisionStatusReady {
 			t.Fatal(w.status(guardedLease))
 		}

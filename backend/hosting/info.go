@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/berth-cloud/berth/backend"
+	"github.com/berth-cloud/berth/backend/hosting/fqdn"
 	"github.com/berth-cloud/berth/provider"
 )
 
@@ -52,7 +53,7 @@ func (h *Hosting) GetInfo(ctx context.Context, lease string) (*backend.LeaseInfo
 		}
 		info = h.describe(r, w)
 	}
-	return info, nil
+	return h.withDomains(r, info), nil
 }
 
 // describe makes of what was observed how a lease is reached.
@@ -67,17 +68,35 @@ func (h *Hosting) describe(r *row, w *world) *backend.LeaseInfo {
 		if st == nil {
 			continue
 		}
-		info.Services[name] = backend.LeaseService{Instances: h.instances(name, images[name], st)}
+		one := backend.LeaseService{Instances: h.instances(name, images[name], st)}
+		h.name(r, name, &one)
+		info.Services[name] = one
 	}
 	if len(info.Services) == 1 {
 		for _, s := range info.Services {
-			info.Instances = s.Instances
+			info.Instances, info.FQDN = s.Instances, s.FQDN
 			if len(s.Instances) > 0 {
 				info.Ports = s.Instances[0].Ports
 			}
 		}
 	}
 	return info
+}
+
+// name gives the instances of a service their names, where it has a port that these
+// lead to. That of the first is the service's.
+func (h *Hosting) name(r *row, service string, s *backend.LeaseService) {
+	g, active := h.cfg.Ingress, r.active()
+	if g == nil || g.Wildcard == "" || active == nil || active.Ports[service] == 0 {
+		return
+	}
+	for i := range s.Instances {
+		one := &s.Instances[i]
+		one.FQDN = fqdn.Host(g.Wildcard, r.Lease, service, one.InstanceIndex, r.item(service).Quantity)
+		if one.InstanceIndex == 0 {
+			s.FQDN = one.FQDN
+		}
+	}
 }
 
 func (h *Hosting) host() string {

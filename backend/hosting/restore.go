@@ -262,11 +262,12 @@ func (h *Hosting) beginRestore(r *row, req *backend.RestoreRequest, s *set, stac
 	now := h.cfg.Now()
 	next := &row{
 		Format: rowFormat, Lease: req.LeaseUUID, Life: h.cfg.NewID(), CreatedAt: now, Tenant: req.Tenant, ProviderUUID: s.ProviderUUID,
-		Items: req.Items, CallbackURL: req.CallbackURL, Status: backend.ProvisionStatusProvisioning, Workloads: newWorkloads(req.Items), Set: s.ID,
+		Items: slices.Clone(req.Items), CallbackURL: req.CallbackURL, Status: backend.ProvisionStatusProvisioning, Workloads: newWorkloads(req.Items), Set: s.ID,
 	}
 	if r != nil {
 		next.Pending = r.Pending // of the life before
 	}
+	next.hope(nil, now)
 	h.addRelease(next, stack)
 	next.Op = &operation{ID: h.cfg.NewID(), Kind: opRestore, Version: next.Releases[0].Version, Deadline: now.Add(h.cfg.Timing.Provision)}
 	return next

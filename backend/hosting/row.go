@@ -49,6 +49,8 @@ type row struct {
 	Deaths int `json:"deaths,omitempty"`
 	// Gone says that nothing is left but the row, once the callbacks are handed on.
 	Gone bool `json:"gone,omitempty"`
+	// Names are its domains and the ways to it.
+	Names names `json:"names,omitzero"`
 }
 
 // workload is what one service is at the provider.
@@ -65,8 +67,10 @@ type release struct {
 	Status    string            `json:"status"`
 	CreatedAt time.Time         `json:"created_at"`
 	Images    map[string]string `json:"images"`
-	Reason    backend.Reason    `json:"reason,omitempty"`
-	Message   string            `json:"message,omitempty"`
+	// Ports are those that the names of services lead to, of the services that have one.
+	Ports   map[string]int `json:"ports,omitempty"`
+	Reason  backend.Reason `json:"reason,omitempty"`
+	Message string         `json:"message,omitempty"`
 }
 
 // opKind is what is under way.
@@ -129,6 +133,7 @@ func (r *row) clone() *row {
 	out.Releases = slices.Clone(r.Releases)
 	out.Pending = slices.Clone(r.Pending)
 	out.Old = slices.Clone(r.Old)
+	out.Names = r.Names.clone()
 	if r.Op != nil {
 		op := *r.Op
 		op.Done, op.Back, op.From = maps.Clone(op.Done), maps.Clone(op.Back), maps.Clone(op.From)
@@ -199,6 +204,7 @@ func (r *row) retire() {
 		r.Old = append(r.Old, r.Workloads[name].Instance)
 	}
 	r.Workloads = nil
+	r.Names.leave()
 }
 
 // eachWorkload calls fn for all that are the lease's, those that are to go included.

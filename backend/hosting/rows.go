@@ -28,6 +28,8 @@ type rows struct {
 	order []string // the leases that are known, sorted
 	// owner is the lease of each workload.
 	owner map[id.ID]string
+	// changed is told of every row that becomes another, nil being none.
+	changed func(before, after *row)
 }
 
 // kept is a row as the store has it. Nobody changes it.
@@ -153,6 +155,10 @@ func (s *rows) reread(ctx context.Context, lease string) error {
 }
 
 func (s *rows) note(lease string, k kept) {
+	if s.changed != nil {
+		before := s.get(lease).row // its writer has the turn
+		defer func() { s.changed(before, k.row) }()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.doubt, lease)

@@ -122,6 +122,9 @@ func (h *Hosting) advance(ctx context.Context, lease string) (time.Duration, err
 
 // follow makes what is true follow a row.
 func (h *Hosting) follow(ctx context.Context, k kept) (time.Duration, error) {
+	if k.row.Names.Leaving {
+		return h.depart(ctx, k)
+	}
 	unguarded := h.guarded(ctx)
 	w, p, err := h.think(ctx, k.row, unguarded == nil)
 	if errors.Is(err, errUnusable) && k.row.Op != nil {
@@ -134,6 +137,9 @@ func (h *Hosting) follow(ctx context.Context, k kept) (time.Duration, error) {
 	if unguarded != nil {
 		p = p.unguarded()
 	}
+	if next := h.reached(k.row, w); next != nil {
+		return soon, h.write(ctx, next, k)
+	}
 	switch {
 	case p.next != nil:
 		return soon, h.conclude(ctx, p.next, k)
@@ -141,7 +147,11 @@ func (h *Hosting) follow(ctx context.Context, k kept) (time.Duration, error) {
 		again, err := h.carryOut(ctx, k, w, p)
 		return again, errors.Join(err, unguarded)
 	}
-	return p.wait, unguarded
+	next, again, err := h.wishes(ctx, k.row)
+	if err == nil && next != nil {
+		return soon, h.write(ctx, next, k)
+	}
+	return sooner(p.wait, again), errors.Join(err, unguarded)
 }
 
 // think observes and plans. A workload only goes on where it may start something.

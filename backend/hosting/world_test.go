@@ -1,6 +1,7 @@
 package hosting_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,12 +41,15 @@ type world struct {
 	out     *postbox
 	calls   *backendtest.Callbacks
 	past    *past
+	plane   *plane
 	// Of the process that runs.
 	noDomains bool
 	retention hosting.Retention
 	stamps    map[string]string // what a container found in its volume, or left there first
 	before    map[string]string // what they found before
 	guard     hosting.Guard
+	machine   string
+	ask       time.Duration // between two looks at a domain
 	*hosting.Hosting
 	pool *pool.Pool
 	proc *proc
@@ -74,7 +78,7 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{
-		t: t, past: &past{}, retention: hosting.Retention{OnClose: true}, stamps: map[string]string{}, dead: map[id.ID]bool{}, cluster: memory.NewCluster(nil), records: provider.NewMemoryStore(), store: provider.NewMemoryStore(), calls: new(backendtest.Callbacks), vault: secrets.NewMemory(),
+		t: t, past: &past{}, plane: newPlane(), retention: hosting.Retention{OnClose: true}, stamps: map[string]string{}, dead: map[id.ID]bool{}, cluster: memory.NewCluster(nil), records: provider.NewMemoryStore(), store: provider.NewMemoryStore(), calls: new(backendtest.Callbacks), vault: secrets.NewMemory(),
 	}
 	t.Cleanup(w.cluster.Close)
 	w.out = &postbox{calls: w.calls, known: map[string]bool{}, waiting: map[string][]backend.CallbackPayload{}}
@@ -191,14 +195,18 @@ func (w *world) tryOpen() error {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	ingress := w.plane.ingress(cmp.Or(w.machine, "boot-1"))
+	if w.noDomains {
+		ingress = nil
+	}
 	for range 3 { // a fault of the test may strike what is opened, too
 		w.proc = &proc{w: w}
 		w.mem = w.provider()
 		w.Hosting, err = hosting.Open(context.Background(), hosting.Config{
 			Name: "memory-1", Provider: mortal{w.mem, w.proc}, Store: traced{w.store, w.proc}, Outbox: lane{w.out, w.proc},
-			SKUs: catalog, Pool: w.pool, Images: images, Domains: !w.noDomains, Guard: w.guard, BindAddress: netip.MustParseAddr("127.0.0.1"),
+			SKUs: catalog, Pool: w.pool, Images: images, Ingress: ingress, Guard: w.guard, BindAddress: netip.MustParseAddr("127.0.0.1"),
 			NewID: w.newID, Now: w.now, Retention: w.retention,
-			Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second},
+			Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second, Ask: w.ask},
 		})
 		if !errors.Is(err, errKilled) {
 			break
@@ -237,6 +245,7 @@ func (w *world) wait(cond func() bool) bool {
 		if cond() {
 			return true
 		}
+		w.push()
 		leases, err := w.Leases(context.Background())
 		if err != nil {
 			w.t.Error(err)
@@ -251,6 +260,13 @@ func (w *world) wait(cond func() bool) bool {
 		<-time.After(50 * time.Millisecond)
 	}
 	return cond()
+}
+
+// push has the data plane take the routes.
+func (w *world) push() {
+	for _, wrong := range w.plane.sync(w.Routes()) {
+		w.t.Error(wrong)
+	}
 }
 
 // postbox is an outbox that delivers at once.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/netip"
 
+	"github.com/berth-cloud/berth/internal/reconcile/ingress"
 	"github.com/berth-cloud/berth/internal/store"
 	"github.com/berth-cloud/berth/provider"
 )
@@ -25,6 +26,9 @@ func Unlocked[T any](ctx context.Context, open func() (T, error)) (T, error) {
 func ClaimInstance(ctx context.Context, instance, dataDir string) (io.Closer, error) {
 	return claimInstance(ctx, instance, dataDir)
 }
+
+// Facts identify this boot of the machine and the engine's start.
+func Facts(ctx context.Context) (ingress.Facts, error) { return facts(ctx) }
 
 // HostRoutes are the IPv4 prefixes that this machine already reaches some way, but
 // for the default route.

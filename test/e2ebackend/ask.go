@@ -53,17 +53,29 @@ func change(ctx context.Context, send func(context.Context) error, taken func(co
 
 // version asks the program at an address which one it is.
 func version(ctx context.Context, client *http.Client, address string) (string, error) {
+	return versionAt(ctx, client, address, "")
+}
+
+// errNoRoute is what the data plane answers for a host that it does not know.
+var errNoRoute = errors.New("no such host")
+
+// versionAt asks by a name that only the data plane knows.
+func versionAt(ctx context.Context, client *http.Client, address, host string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", http.NoBody)
 	if err != nil {
 		return "", err
 	}
+	req.Host = host
 	resp, err := client.Do(req)
 	if err != nil {
 		return "", err
 	}
 	_ = resp.Body.Close()
+	if resp.StatusCode == http.StatusNotFound {
+		return "", fmt.Errorf("%s at %s: %w", host, address, errNoRoute)
+	}
 	if resp.StatusCode != http.StatusOK {
 		return "", fmt.Errorf("%s answers %s", address, resp.Status)
 	}

@@ -6,9 +6,10 @@
 // shapes (one service; one with two containers; a stack of two of which one depends
 // on the other), restarts them, updates them to another image and to one that does
 // not start, and gives them up. After each change it waits for the callback and asks
-// the programs in the containers over the ports that the backend says: they must be
-// of the version that the lease has, after an update that failed that of before.
-// `berthd` alone gets SIGKILL meanwhile, and is started again.
+// the programs in the containers over the ports that the backend says, and by their names
+// through a data plane: they must be of the version that the lease has, after an update that failed that of before.
+// Each lease is given a custom domain, and another one, which must lead to it with the
+// containers that it had. `berthd` alone gets SIGKILL meanwhile, and is started again.
 //
 // A request whose answer was cut off is sent again only where the backend's own
 // records show that it was not taken, so that one operation is one callback.
@@ -23,7 +24,7 @@
 // came twice or said something else, and one that did not have its effect. Leaked is
 // what is left on the engine, or in the store, once every lease was given up.
 //
-// It does not look at retention, restore and custom domains.
+// It does not look at retention and restore.
 //
 // What must never happen in it: a signal to anything but its own berthd, an end that
 // leaves containers, networks, images or processes behind, a failure that is not told.

@@ -13,6 +13,7 @@ import (
 	"github.com/containerd/errdefs"
 	moby "github.com/moby/moby/client"
 
+	"github.com/berth-cloud/berth/internal/daemon/backendd/routes"
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/store/sqlite"
 )
@@ -67,11 +68,14 @@ func (s *stand) left(ctx context.Context) ([]string, error) {
 
 // remembered reports whether a record is what stays of the callbacks of a lease until
 // the second of its last signature is over, which may be half a minute ahead of the
-// clock.
+// clock, or outlives every lease.
 func remembered(key string, value []byte) bool {
 	var r struct {
 		Forgotten bool `json:"forgotten"`
 		Rows      []json.RawMessage
+	}
+	if key == routes.Record { // which number the next table has
+		return true
 	}
 	return strings.HasPrefix(key, "callbacks/") && json.Unmarshal(value, &r) == nil && r.Forgotten && len(r.Rows) == 0
 }
@@ -106,6 +110,9 @@ func (s *stand) tearDown(ctx context.Context) {
 	if s.daemon != nil {
 		s.daemon.close()
 		errs = append(errs, s.unfence(ctx))
+	}
+	if s.plane != nil {
+		s.plane.close()
 	}
 	if s.holder != nil {
 		errs = append(errs, s.holder.Close())

@@ -27,6 +27,8 @@ type life struct {
 	client  *http.Client
 	calls   int    // callbacks that came
 	serving string // the version that answers
+	names   []string
+	domain  string // the one that it has of its own
 }
 
 // operation is one change of a lease.
@@ -46,9 +48,14 @@ type operation struct {
 // before the end.
 func (l *life) run(ctx context.Context, r *result, more func() bool) error {
 	plan := []operation{l.provision(), l.restart(), l.update("v2"), l.update("broken"), l.update("v1")}
-	for _, op := range plan {
+	for i, op := range plan {
 		if err := l.do(ctx, r, op); err != nil {
 			return err
+		}
+		if i%2 == 0 { // a first one, and others in its place
+			if err := l.domains(ctx, r, fmt.Sprintf("shop%d-%s.test", i, l.lease[:8])); err != nil {
+				return fmt.Errorf("a custom domain: %w", err)
+			}
 		}
 	}
 	for more() {
@@ -107,13 +114,14 @@ func (l *life) look(ctx context.Context, op operation) error {
 	info, err := l.holder.GetInfo(ctx, l.lease)
 	if op.serves == "" {
 		if errors.Is(err, backend.ErrNotProvisioned) {
-			return nil
+			return l.nameless(ctx)
 		}
 		return fmt.Errorf("the lease is still there: %v, %w", info, err)
 	}
 	if err != nil {
 		return err
 	}
+	l.names = nil
 	for name, count := range l.shape.asked {
 		instances := info.Services[name].Instances
 		if len(instances) != count {
@@ -131,9 +139,10 @@ func (l *life) look(ctx context.Context, op operation) error {
 			if err != nil || v != op.serves {
 				return fmt.Errorf("service %s/%d is %q and should be %q: %w", name, one.InstanceIndex, v, op.serves, err)
 			}
+			l.names = append(l.names, one.FQDN)
 		}
 	}
-	return nil
+	return l.named(ctx, op.serves)
 }
 
 func (l *life) provision() operation {
@@ -187,14 +196,7 @@ func (l *life) containers(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []string{}
-	for _, s := range info.Services {
-		for _, one := range s.Instances {
-			out = append(out, one.ContainerID)
-		}
-	}
-	slices.Sort(out)
-	return out, nil
+	return containersOf(info), nil
 }
 
 // update is taken once there is another release. One to an image that does not start

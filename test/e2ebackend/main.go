@@ -17,6 +17,7 @@ func main() {
 	o := defaults()
 	flag.StringVar(&o.docker, "docker", o.docker, "the engine's address")
 	flag.StringVar(&o.berthd, "berthd", o.berthd, "the daemon under test; built from the checkout when empty")
+	flag.StringVar(&o.node, "berth-node", o.node, "the data plane; built from the checkout when empty")
 	flag.StringVar(&o.pool, "network-pool", o.pool, "IPv4 prefix that networks of leases are cut from")
 	flag.IntVar(&o.leases, "leases", o.leases, "leases that have to be held")
 	flag.IntVar(&o.atOnce, "at-once", o.atOnce, "leases that are held at once")
@@ -25,7 +26,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", o.seed, "seed of every choice")
 	flag.Usage = func() {
 		_, _ = fmt.Fprint(flag.CommandLine.Output(), "e2ebackend holds leases of a real backend while it is killed.\n"+
-			"Retention, restore and custom domains are not looked at.\n\n")
+			"Retention and restore are not looked at.\n\n")
 		flag.PrintDefaults()
 	}
 	flag.Parse()

@@ -10,7 +10,8 @@ import (
 
 // options are what a run is asked for.
 type options struct {
-	docker, berthd, pool  string
+	docker, pool          string
+	berthd, node          string
 	leases, atOnce, kills int
 	every                 time.Duration
 	seed                  uint64

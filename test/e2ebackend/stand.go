@@ -37,6 +37,8 @@ type stand struct {
 	binary     string // berthd
 	engine     *moby.Client
 	daemon     *process
+	plane      *process // the data plane, which is never killed
+	web        string   // its address
 	holder     *leaseholder.Holder
 }
 
@@ -63,9 +65,12 @@ func erect(ctx context.Context, o options) (*stand, error) {
 	}
 	s.binary = o.berthd
 	if s.binary == "" {
-		if s.binary, err = s.build(ctx); err != nil {
+		if s.binary, err = s.build(ctx, "berthd"); err != nil {
 			return s, err
 		}
+	}
+	if err := s.dataPlane(ctx); err != nil {
+		return s, err
 	}
 	addr, err := freeAddr(ctx)
 	if err != nil {
@@ -109,14 +114,36 @@ func (s *stand) images(ctx context.Context) error {
 	return nil
 }
 
-func (s *stand) build(ctx context.Context) (string, error) {
+// dataPlane starts what sends requests to leases, and does not wait until it answers.
+func (s *stand) dataPlane(ctx context.Context) error {
+	binary := s.o.node
+	var err error
+	if binary == "" {
+		if binary, err = s.build(ctx, "berth-node"); err != nil {
+			return err
+		}
+	}
+	if s.web, err = freeAddr(ctx); err != nil {
+		return err
+	}
+	s.plane, err = newProcess(filepath.Join(s.dir, "ingress.log"), binary,
+		"ingress", "--dir", filepath.Join(s.dir, "ingress"), "--control", s.control(), "--http", s.web)
+	if err != nil {
+		return err
+	}
+	return s.plane.begin(ctx)
+}
+
+func (s *stand) control() string { return filepath.Join(s.dir, "ingress.sock") }
+
+func (s *stand) build(ctx context.Context, program string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
-	binary := filepath.Join(s.dir, "berthd")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, module+"/cmd/berthd")
+	binary := filepath.Join(s.dir, program)
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, module+"/cmd/"+program)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build berthd: %w\n%s", err, out)
+		return "", fmt.Errorf("build %s: %w\n%s", program, err, out)
 	}
 	return binary, nil
 }
@@ -137,6 +164,7 @@ total_cpu_cores: 100
 total_memory_mb: 100000
 allowed_registries: [docker.io]
 egress: {allow_loopback: true}
+ingress: {wildcard_domain: leases.test, control: %[6]s, dns_gate: {disabled: true}}
 timing: {provision: 90s, replace: 90s, rollback: 60s}
 `
 
@@ -144,7 +172,7 @@ func (s *stand) settings(addr, name, requests, callbacks string) error {
 	return errors.Join(
 		os.WriteFile(filepath.Join(s.dir, "requests.secret"), []byte(requests+"\n"), 0o600),
 		os.WriteFile(filepath.Join(s.dir, "callbacks.secret"), []byte(callbacks+"\n"), 0o600),
-		os.WriteFile(s.config(), fmt.Appendf(nil, settingsForm, name, addr, s.o.docker, s.o.pool, tier), 0o600),
+		os.WriteFile(s.config(), fmt.Appendf(nil, settingsForm, name, addr, s.o.docker, s.o.pool, tier, s.control()), 0o600),
 	)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/berth-cloud/berth/backend/hosting/outbox"
 	"github.com/berth-cloud/berth/backend/hosting/pool"
 	"github.com/berth-cloud/berth/backend/hosting/sku"
+	"github.com/berth-cloud/berth/internal/daemon/backendd/routes"
 )
 
 // metrics are what /metrics tells.
@@ -44,6 +45,21 @@ func newMetrics(r *prometheus.Registry) *metrics {
 	m.repairs = counter("berth_backend_firewall_repairs_total", "Times that the firewall of leases was found changed and put right.")
 	r.MustRegister(m.requests, m.duration, waiting, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// watchRoutes tells how it stands with the data plane, as of each look.
+func (m *metrics) watchRoutes(p *routes.Pusher) {
+	gauge := func(name, help string, of func(routes.State) float64) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return of(p.State()) }))
+	}
+	gauge("berth_backend_ingress_up", "Whether the data plane answers.", func(s routes.State) float64 {
+		if s.Reached {
+			return 1
+		}
+		return 0
+	})
+	gauge("berth_backend_hosts", "Hosts that the data plane routes to leases.", func(s routes.State) float64 { return float64(s.Hosts) })
+	gauge("berth_backend_hosts_refused", "Hosts that another owner of the data plane's routes has.", func(s routes.State) float64 { return float64(s.Refused) })
 }
 
 // watchPool tells what is allocated, as of each look.

@@ -19,7 +19,9 @@ import (
 	"github.com/berth-cloud/berth/backend/hosting/pool"
 	"github.com/berth-cloud/berth/internal/api"
 	"github.com/berth-cloud/berth/internal/daemon"
+	"github.com/berth-cloud/berth/internal/daemon/backendd/routes"
 	"github.com/berth-cloud/berth/internal/daemon/backendd/settings"
+	"github.com/berth-cloud/berth/internal/ingress/controlclient"
 	"github.com/berth-cloud/berth/internal/node"
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/store/sqlite"
@@ -55,7 +57,9 @@ type backendd struct {
 	pool     *pool.Pool
 	outbox   *outbox.Post
 	hosting  *hosting.Hosting
-	firewall *firewall // nil where it is off
+	firewall *firewall             // nil where it is off
+	plane    *controlclient.Client // nil: leases are reached by their ports alone
+	routes   *routes.Pusher        // nil as well
 	engine   *reconcile.Engine
 }
 
@@ -104,11 +108,21 @@ func Run(ctx context.Context, opts Options, logger *slog.Logger) error {
 	if b.firewall, err = isolate(ctx, b.instance, set, opts.Node, b.metrics.repairs, logger); err != nil || opts.FirewallOnly {
 		return err
 	}
+	planes, err := b.claimPlane(ctx)
+	if err != nil {
+		return err
+	}
+	if planes != nil {
+		defer func() { _ = planes.Close() }()
+	}
 	b.state = daemon.StateStore(st)
 	if err := b.wire(ctx); err != nil {
 		return err
 	}
 	defer func() { _ = b.docker.Close() }()
+	if b.plane != nil {
+		defer b.plane.Close()
+	}
 	return b.serve(ctx)
 }
 
@@ -153,6 +167,9 @@ func (b *backendd) serve(ctx context.Context) error {
 	part("callbacks", b.outbox.Run)
 	if b.firewall != nil {
 		part("firewall", b.firewall.watch)
+	}
+	if b.routes != nil {
+		part("routes", func(ctx context.Context) error { return b.routes.Run(ctx, b.hosting.Routes) })
 	}
 	part("events", func(ctx context.Context) error {
 		b.engine.Watch(ctx, "leases", b.watch, nil)

@@ -55,7 +55,10 @@ func (b *backendd) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.hosting, err = hosting.Open(ctx, b.hostingConfig())
+	cfg := b.hostingConfig()
+	if cfg.Ingress, err = b.ingress(ctx); err == nil {
+		b.hosting, err = hosting.Open(ctx, cfg)
+	}
 	if err != nil {
 		_ = b.docker.Close()
 		return err

@@ -264,6 +264,10 @@ func TestRefusalsKeepTheirMeaningOverTheSocket(t *testing.T) {
 			t.Errorf("got %v, want %v", err, want)
 		}
 	}
+	var claimed *table.ClaimedError
+	if _, err := c.Push(t.Context(), tableOf("backend", 1, "a", "b")); !errors.As(err, &claimed) || len(claimed.Claims) != 1 || !strings.HasPrefix(claimed.Claims[0].Host, "a") {
+		t.Errorf("the claims of another owner are %+v", err)
+	}
 }
 
 func TestAStrangerIsRefused(t *testing.T) {

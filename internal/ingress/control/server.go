@@ -166,5 +166,10 @@ func refuse(w http.ResponseWriter, err error) {
 	case errors.Is(err, table.ErrOldVersion), errors.Is(err, table.ErrSameVersion), errors.Is(err, table.ErrClaimed):
 		status = http.StatusConflict
 	}
-	answer(w, status, table.Problem{Code: table.Code(err), Message: err.Error()})
+	p := table.Problem{Code: table.Code(err), Message: err.Error()}
+	var claimed *table.ClaimedError
+	if errors.As(err, &claimed) {
+		p.Claimed = claimed.Claims
+	}
+	answer(w, status, p)
 }

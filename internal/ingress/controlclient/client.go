@@ -146,5 +146,11 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return "the data plane refused: " + e.Problem.Message }
 
-// Unwrap is the sentinel of the problem's code, or nil.
-func (e *RefusedError) Unwrap() error { return table.FromCode(e.Problem.Code) }
+// Unwrap is the sentinel of the problem's code, or nil; a table.ClaimedError where the
+// data plane says which claims another owner has.
+func (e *RefusedError) Unwrap() error {
+	if len(e.Problem.Claimed) > 0 {
+		return &table.ClaimedError{Claims: e.Problem.Claimed, Message: e.Problem.Message}
+	}
+	return table.FromCode(e.Problem.Code)
+}

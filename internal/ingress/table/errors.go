@@ -28,7 +28,21 @@ var codes = []struct {
 type Problem struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
+	// Claimed are, of a table that was refused for ErrClaimed, the claims that another
+	// owner has: it may be pushed without them.
+	Claimed []Claim `json:"claimed,omitempty"`
 }
+
+// ClaimedError is ErrClaimed with all the claims that another owner has.
+type ClaimedError struct {
+	Claims  []Claim
+	Message string // names the first of them, and who has it
+}
+
+func (e *ClaimedError) Error() string { return ErrClaimed.Error() + ": " + e.Message }
+
+// Unwrap is ErrClaimed.
+func (e *ClaimedError) Unwrap() error { return ErrClaimed }
 
 // Code names a refusal on the wire; "internal" for any other error.
 func Code(err error) string {

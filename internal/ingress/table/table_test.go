@@ -95,6 +95,14 @@ func TestAClaimOfAnotherOwnerIsRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, c.is)
 		}
 	}
+	both := valid()
+	both.Routes[0].Hosts = []string{"free.test", "shop.test", "www.shop.test"}
+	both.Routes[0].Service, both.Routes[0].Targets = "o", nil
+	theirs.Routes[0].Hosts = append(theirs.Routes[0].Hosts, "www.shop.test")
+	var claimed *ClaimedError
+	if err := both.CheckMerge(theirs); !errors.As(err, &claimed) || len(claimed.Claims) != 2 || claimed.Claims[1].Host != "www.shop.test" {
+		t.Errorf("the claims of another owner are %+v", err)
+	}
 	again := valid()
 	if err := again.CheckMerge(valid()); err != nil {
 		t.Errorf("an owner's own older table: %v", err)

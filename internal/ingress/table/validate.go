@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -151,7 +152,10 @@ func validHost(h string) error {
 }
 
 // Claim is one host and path prefix; no two services may have the same.
-type Claim struct{ Host, Path string }
+type Claim struct {
+	Host string `json:"host"`
+	Path string `json:"path"`
+}
 
 func (c Claim) String() string { return c.Host + c.Path }
 
@@ -164,8 +168,8 @@ func (r *Route) Claims() []Claim {
 	return cs
 }
 
-// CheckMerge refuses t when a table of another owner has one of its claims
-// ([ErrClaimed]) or one of its target ids or services ([ErrInvalid]).
+// CheckMerge refuses t when a table of another owner has some of its claims
+// ([ClaimedError], with all of them) or one of its target ids or services ([ErrInvalid]).
 func (t *Table) CheckMerge(others ...Table) error {
 	claims := make(map[Claim]string)
 	ids := make(map[string]Owner)
@@ -185,11 +189,13 @@ func (t *Table) CheckMerge(others ...Table) error {
 			}
 		}
 	}
+	var refused ClaimedError
 	for i := range t.Routes {
 		r := &t.Routes[i]
 		for _, c := range r.Claims() {
 			if other, taken := claims[c]; taken {
-				return fmt.Errorf("%w: %s, wanted by %q, belongs to %s", ErrClaimed, c, r.Service, other)
+				refused.Claims = append(refused.Claims, c)
+				refused.Message = cmp.Or(refused.Message, fmt.Sprintf("%s, wanted by %q, belongs to %s", c, r.Service, other))
 			}
 		}
 		if o, taken := services[r.Service]; taken {
@@ -200,6 +206,9 @@ func (t *Table) CheckMerge(others ...Table) error {
 				return fmt.Errorf("%w: target %q is in the table of owner %q too", ErrInvalid, tg.ID, o)
 			}
 		}
+	}
+	if len(refused.Claims) > 0 {
+		return &refused
 	}
 	return nil
 }

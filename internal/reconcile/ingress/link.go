@@ -20,6 +20,7 @@ type Plane interface {
 // "unknown" while no data plane answers.
 type Link struct {
 	plane  Plane
+	owner  table.Owner // of the table that counts
 	logger *slog.Logger
 	// wake is told which services' traffic changed; push that the data plane
 	// is a new process and wants its table.
@@ -36,7 +37,12 @@ type Link struct {
 
 // NewLink builds a link; Run makes it live.
 func NewLink(plane Plane, logger *slog.Logger, wake func(service string), push, lost func()) *Link {
-	return &Link{plane: plane, logger: logger, wake: wake, push: push, lost: lost}
+	return NewLinkOf(table.OwnerServer, plane, logger, wake, push, lost)
+}
+
+// NewLinkOf is NewLink for the table of another owner. Its services are those of wake.
+func NewLinkOf(owner table.Owner, plane Plane, logger *slog.Logger, wake func(service string), push, lost func()) *Link {
+	return &Link{plane: plane, owner: owner, logger: logger, wake: wake, push: push, lost: lost}
 }
 
 // unacknowledged is below every route version.
@@ -79,6 +85,9 @@ func (l *Link) View() application.IngressView {
 	return v
 }
 
+// Acknowledged takes in an answer to a push.
+func (l *Link) Acknowledged(a table.Ack) { l.acknowledged(a) }
+
 // disown says that the data plane's table is not of this store, as when an older
 // copy was brought back: its version, however high, covers nothing of ours. It
 // holds until the data plane takes a table, or is another process.
@@ -109,7 +118,7 @@ func (l *Link) lose() bool {
 
 func (l *Link) take(r table.Report) {
 	acked := int64(unacknowledged)
-	if v, ok := r.Versions[table.OwnerServer]; ok {
+	if v, ok := r.Versions[l.owner]; ok {
 		acked = v
 	}
 	traffic := make(map[string]application.TargetTraffic, len(r.Targets))

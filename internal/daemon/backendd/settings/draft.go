@@ -45,6 +45,10 @@ func missing(key string) string {
 		return "write from where tenants may run images, for example: [docker.io, ghcr.io]"
 	case "total_cpu_cores", "total_memory_mb":
 		return "write how much of it all leases may hold together"
+	case "wildcard_domain":
+		return "write the domain below which leases have their names, leases.example.org for example"
+	case "control":
+		return "write the control socket of the data plane, /run/berth/ingress.sock for example"
 	}
 	return "write it"
 }
@@ -54,14 +58,11 @@ var others = map[string]string{
 	"listen_addr": "listen", "address": "listen", "addr": "listen", "hmac_secret": "secret_file", "secret": "secret_file",
 	"callback_secret": "callback_secret_file", "docker_host": "docker", "host_address": "host", "network_subnet": "network_pool",
 	"registries": "allowed_registries", "skus": "sku_mapping", "profiles": "sku_profiles", "old_secret_file": "previous_secret_file",
-	"retention_max_age": "retention.grace", "max_age": "grace", "cpus": "cpu_cores", "cpu": "cpu_cores", "memory": "memory_mb", "disk": "disk_mb", "ca_file": "client_ca_file",
+	"retention_max_age": "retention.grace", "max_age": "grace", "cpus": "cpu_cores", "cpu": "cpu_cores", "memory": "memory_mb", "disk": "disk_mb",
+	"wildcard": "wildcard_domain", "socket": "control", "dns": "dns_gate", "ca_file": "client_ca_file",
 }
 
 func unknown(_, key string) (hint, notYet string) {
-	switch key {
-	case "ingress":
-		return "", "leases are reached by the ports that they publish"
-	}
 	if name, ok := others[key]; ok {
 		return "the key is " + name, ""
 	}

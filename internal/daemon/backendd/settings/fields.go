@@ -41,6 +41,10 @@ func fields() []field[draft] {
 		{Name: "isolation", Read: func(d *decoder, v value, f *draft) { yamlfile.Section(d, v, isolationFields(), &f.Isolation) }},
 		{Name: "bind_address", Read: func(d *decoder, v value, f *draft) { f.BindAddress = d.address(v) }},
 		{Name: "host", Read: func(d *decoder, v value, f *draft) { f.Host = d.host(v) }},
+		{Name: "ingress", Read: func(d *decoder, v value, f *draft) {
+			f.Ingress = &Ingress{}
+			yamlfile.Section(d, v, ingressFields(), f.Ingress)
+		}},
 		{Name: "sku_profiles", Required: true, Read: readProfiles},
 		{Name: "sku_mapping", Required: true, Read: readMapping},
 		{Name: "disk_enforcement", Read: func(d *decoder, v value, f *draft) {

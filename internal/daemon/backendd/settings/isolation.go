@@ -17,7 +17,9 @@ func isolationFields() []field[Isolation] {
 		{Name: "allow_private", Read: func(d *decoder, v value, i *Isolation) {
 			i.AllowPrivate = list(d, v, "[10.20.0.0/16]", (*decoder).openable)
 		}},
-		{Name: "resolvers", Read: func(d *decoder, v value, i *Isolation) { i.Resolvers = list(d, v, "[10.20.0.2]", (*decoder).resolver) }},
+		{Name: "resolvers", Read: func(d *decoder, v value, i *Isolation) {
+			i.Resolvers = list(d, v, "[10.20.0.2]", (*decoder).nameServer)
+		}},
 		{Name: "data_plane_ports", Read: func(d *decoder, v value, i *Isolation) {
 			i.DataPlanePorts = list(d, v, "[80, 443]", func(d *decoder, v value) uint16 {
 				n, _ := d.Integer(v, 1, math.MaxUint16)
@@ -65,7 +67,7 @@ func (d *decoder) openable(v value) netip.Prefix {
 	return p
 }
 
-func (d *decoder) resolver(v value) netip.Addr {
+func (d *decoder) nameServer(v value) netip.Addr {
 	text, ok := d.Str(v)
 	if !ok {
 		return netip.Addr{}

@@ -13,6 +13,7 @@ import (
 	"github.com/berth-cloud/berth/backend/hosting/egress"
 	"github.com/berth-cloud/berth/backend/hosting/manifest"
 	"github.com/berth-cloud/berth/backend/hosting/pool"
+	"github.com/berth-cloud/berth/backend/hosting/resolvable"
 	"github.com/berth-cloud/berth/backend/hosting/sku"
 	"github.com/berth-cloud/berth/internal/spec/yamlfile"
 	"github.com/berth-cloud/berth/secrets"
@@ -35,6 +36,8 @@ type Settings struct {
 	NetworkPool   netip.Prefix
 	BindAddress   netip.Addr // where the ports of leases are published
 	Host          string     // how clients name that address; "" is the address
+
+	Ingress *Ingress // nil: leases are reached by their ports alone
 
 	Isolation Isolation
 
@@ -60,6 +63,13 @@ type Isolation struct {
 	Resolvers []netip.Addr
 	// DataPlanePorts are the TCP ports of the host that leases may reach.
 	DataPlanePorts []uint16
+}
+
+// Ingress is how leases are reached by name.
+type Ingress struct {
+	WildcardDomain string
+	Control        string // the data plane's socket, from the root
+	Gate           resolvable.Config
 }
 
 // TLS is what the server is known by; nil is plain HTTP.

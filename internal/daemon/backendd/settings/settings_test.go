@@ -86,6 +86,7 @@ egress: {allow_loopback: true, allow_private: true}
 timing: {provision: 1m, replace: 2m, rollback: 3m, recheck: 4s, watchdog: 5m, reap: 6m}
 retain_on_close: true
 retention: {grace: 48h, max_per_tenant: 2, max_tenant_mb: 100, max_total_mb: 1000}
+ingress: {wildcard_domain: Leases.example.org, control: ingress.sock, dns_gate: {resolvers: [192.0.2.1, '127.0.0.1:5353'], disabled: true}}
 workers: 3
 isolation: {firewall: off, allow_private: [10.20.0.0/16, "fd00:20::/32"], resolvers: [10.20.0.2], data_plane_ports: [8080]}
 `), settings.Options{Dir: folder(t)})
@@ -110,6 +111,10 @@ isolation: {firewall: off, allow_private: [10.20.0.0/16, "fd00:20::/32"], resolv
 	}
 	if s.Pool.Total.DiskMB != 4096 || s.Pool.TenantQuota != (sku.Size{MilliCPU: 1500, MemoryMB: 512, DiskMB: 7}) || s.Egress != (egress.Policy{AllowLoopback: true, AllowPrivate: true}) {
 		t.Errorf("%+v, %+v", s.Pool, s.Egress)
+	}
+	if g := s.Ingress; g == nil || g.WildcardDomain != "leases.example.org" || !filepath.IsAbs(g.Control) || filepath.Base(g.Control) != "ingress.sock" || !g.Gate.Disabled ||
+		fmt.Sprint(g.Gate.Resolvers) != "[192.0.2.1:53 127.0.0.1:5353]" {
+		t.Errorf("%+v", g)
 	}
 	if len(s.Requests) != 2 || s.Callback.RevealString() != canary+"b.secret" {
 		t.Error("the secrets are others than those of the files")
@@ -157,6 +162,12 @@ func TestWhatIsWrongIsSaidWithItsLine(t *testing.T) {
 		"resolver":            {"name: docker-1", "name: docker-1\nisolation: {resolvers: [127.0.0.53]}", "is not the address of a resolver"},
 		"data plane port":     {"name: docker-1", "name: docker-1\nisolation: {data_plane_ports: [0]}", "is out of range"},
 		"isolation":           {"name: docker-1", "name: docker-1\nisolation: {iptables: on}", "iptables"},
+		"ingress of nothing":  {"name: docker-1", "name: docker-1\ningress: {control: a.sock}", "wildcard_domain is missing"},
+		"no data plane":       {"name: docker-1", "name: docker-1\ningress: {wildcard_domain: a.example}", "control is missing"},
+		"wildcard":            {"name: docker-1", "name: docker-1\ningress: {wildcard_domain: '*.example.org', control: a.sock}", "without *."},
+		"name server":         {"name: docker-1", "name: docker-1\ningress: {wildcard_domain: a.example, control: a.sock, dns_gate: {resolvers: [dns.example]}}", "is not the address of a resolver"},
+		"resolver twice":      {"name: docker-1", "name: docker-1\ningress: {wildcard_domain: a.example, control: a.sock, dns_gate: {resolvers: [192.0.2.1, 192.0.2.1]}}", "is there twice"},
+		"gate of something":   {"name: docker-1", "name: docker-1\ningress: {wildcard_domain: a.example, control: a.sock, dns_gate: {server: 192.0.2.1}}", "server"},
 		"egress of something": {"name: docker-1", "name: docker-1\negress: {allow_all: true}", "allow_all"},
 	} {
 		t.Run(name, func(t *testing.T) {
