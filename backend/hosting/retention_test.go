@@ -415,3 +415,62 @@ func TestARestoreThatACrashCutIsAskedForAgain(t *testing.T) {
 		w.ends(t, ready, success)
 	})
 }
+
+// The reaper is a key as leases are, and no lease.
+func TestTheReaperIsAKey(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		all, err := w.Leases(context.Background())
+		if err != nil || !slices.Equal(all, []string{hosting.Reaper}) || !w.Knows(hosting.Reaper) {
+			t.Errorf("the keys are %v, %v", all, err)
+		}
+		req := provisionRequest(hosting.Reaper, one(1), alone(serves(1)))
+		if err := w.Provision(context.Background(), req); !errors.Is(err, backend.ErrValidation) {
+			t.Errorf("a lease of that name is told %v", err)
+		}
+		if err := w.Restore(context.Background(), restoreRequest(hosting.Reaper, leaseIDs[0], disk)); !errors.Is(err, backend.ErrValidation) {
+			t.Errorf("a restore to that name is told %v", err)
+		}
+		after(provision(onDisk(one(1)), serves(1)))(w)
+		ctx, cancel := context.WithCancel(context.Background())
+		told, ended := map[string]bool{}, make(chan error, 1)
+		go func() { ended <- w.Watch(ctx, func() {}, func(key string) { told[key] = true }) }()
+		synctest.Wait()
+		after(deprovision)(w)
+		synctest.Wait()
+		cancel()
+		<-ended
+		if !told[hosting.Reaper] || !told[leaseIDs[0]] {
+			t.Errorf("told was of %v", told)
+		}
+	})
+}
+
+func TestALeaseIsNotRestoredToItself(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.closed(t, leaseIDs[0])
+		if err := w.Restore(context.Background(), restoreRequest(leaseIDs[0], leaseIDs[0], disk)); !errors.Is(err, backend.ErrValidation) {
+			t.Errorf("it says %v", err)
+		}
+	})
+}
+
+// What was retained without its manifest is kept, and not restored.
+func TestDataWithoutAManifestStays(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		after(provision(onDisk(one(1)), serves(1)))(w)
+		keys, _ := w.store.List(context.Background(), "manifests/")
+		for _, key := range keys {
+			rec, _ := w.store.Get(context.Background(), key)
+			if err := w.store.Delete(context.Background(), key, rec.Version); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after(deprovision)(w)
+		if err := w.Restore(context.Background(), restoreRequest(leaseIDs[1], leaseIDs[0], disk)); !errors.Is(err, backend.ErrRestoreRefused) {
+			t.Errorf("it says %v", err)
+		}
+		if got := w.retained(t); len(got) != 1 {
+			t.Errorf("retained are %v", got)
+		}
+	})
+}

@@ -15,6 +15,10 @@
 //	Forget(old)       the data is the new lease's: its own disk is counted
 //	Release(new)      the restore failed: what was retained is counted, as before
 //
+// What is retained goes by a name: that of the lease, or one of its own, such as the
+// record of the data has, where one lease may leave some more than once. By a name of its
+// own, Retain leaves what the lease holds alone, and Release has to follow.
+//
 // A tenant's quota is for leases alone. Were retained disk in it, a tenant who closed
 // his leases could not open another before the last of them is reaped.
 //
