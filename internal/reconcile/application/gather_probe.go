@@ -36,7 +36,7 @@ func (c *Controller) due(w *World) []asked {
 	for i := range w.Groups {
 		g := &w.Groups[i]
 		serving := w.target(g.Name) != nil
-		r := c.provingFor(w, g)
+		r, standsIn := c.askedFor(w, g)
 		if r == nil {
 			continue
 		}
@@ -52,7 +52,7 @@ func (c *Controller) due(w *World) []asked {
 				due = append(due, asked{g: g, m: m, r: r, spec: s, live: true})
 			case unproven && probed(s) && (!w.Now.Before(m.Ready.Due) || serving): // nothing is unrouted on an old answer
 				due = append(due, asked{g: g, m: m, r: r, spec: s})
-			case !unproven && s.Liveness != nil && !w.Now.Before(m.Live.Due):
+			case !unproven && !standsIn && s.Liveness != nil && !w.Now.Before(m.Live.Due):
 				due = append(due, asked{g: g, m: m, r: r, spec: s, live: true})
 			}
 		}
@@ -172,12 +172,22 @@ func (c *Controller) provingFor(w *World, g *Group) *store.Release {
 	return nil
 }
 
+// askedFor is the release whose probes a group is asked with; nil: with none. A
+// group that takes traffic and is left by a change that failed or was overtaken
+// stands in: it shows that it is ready once it has ended, and no more.
+func (c *Controller) askedFor(w *World, g *Group) (r *store.Release, standsIn bool) {
+	if r = c.provingFor(w, g); r == nil && w.target(g.Name) != nil {
+		return w.origin(g), true
+	}
+	return r, false
+}
+
 // noteProven clears the mark of a crash on containers that are ready again.
 func (c *Controller) noteProven(w *World) {
 	for i := range w.Groups {
 		g := &w.Groups[i]
 		serving := w.target(g.Name) != nil
-		r := c.provingFor(w, g)
+		r, _ := c.askedFor(w, g)
 		if r == nil {
 			continue
 		}

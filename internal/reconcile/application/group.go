@@ -2,7 +2,6 @@ package application
 
 import (
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
@@ -127,8 +126,16 @@ func (g *Group) matches(r *store.Release) bool {
 }
 
 // genuine reports whether the group is of a release on record.
-func (w *World) genuine(g *Group) bool {
-	return g.matches(w.ActiveRelease) || g.matches(w.Release) || slices.ContainsFunc(w.Mixed, g.matches)
+func (w *World) genuine(g *Group) bool { return w.origin(g) != nil }
+
+// origin is the release on record that the group is of; nil: there is none.
+func (w *World) origin(g *Group) *store.Release {
+	for _, r := range append([]*store.Release{w.ActiveRelease, w.Release}, w.Mixed...) {
+		if g.matches(r) {
+			return r
+		}
+	}
+	return nil
 }
 
 // memberImage is what the image of a member came to.

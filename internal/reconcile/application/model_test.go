@@ -121,8 +121,9 @@ func (m *model) checkEffect(p dockertest.CutPoint) {
 	}
 }
 
-func (m *model) answers(addr netip.Addr) bool {
-	status, err := m.engine.HTTP(context.Background(), netip.AddrPortFrom(addr, 8080), "/")
+// answers reports whether a request to a container is answered well.
+func (r *rig) answers(addr netip.Addr) bool {
+	status, err := r.engine.HTTP(context.Background(), netip.AddrPortFrom(addr, 8080), "/")
 	return err == nil && status == 200
 }
 

@@ -79,17 +79,26 @@ func (m *model) again(action string, change func(*store.DesiredService)) func(*r
 	return func(*rapid.T) { m.change(action, change) }
 }
 
-func TestAGoodChangeComesThroughWhateverWasBefore(t *testing.T) {
-	if f := flag.Lookup("rapid.checks"); f.Value.String() == modelChecks { // its histories take longer
-		n, err := strconv.Atoi(modelChecks)
-		if err == nil {
-			err = f.Value.Set(strconv.Itoa(max(n/6, 6)))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = f.Value.Set(modelChecks) }()
+// fewerChecks lets a model whose histories take longer run that part of the usual
+// number of them, unless a flag says otherwise. The answer undoes it.
+func fewerChecks(t *testing.T, part int) (undo func()) {
+	t.Helper()
+	f := flag.Lookup("rapid.checks")
+	if f.Value.String() != modelChecks {
+		return func() {}
 	}
+	n, err := strconv.Atoi(modelChecks)
+	if err == nil {
+		err = f.Value.Set(strconv.Itoa(max(n/part, 6)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() { _ = f.Value.Set(modelChecks) }
+}
+
+func TestAGoodChangeComesThroughWhateverWasBefore(t *testing.T) {
+	defer fewerChecks(t, 6)()
 	rapid.Check(t, func(rt *rapid.T) {
 		st, closeStore := freshStore(t)
 		defer closeStore()

@@ -34,12 +34,13 @@ func (p *planner) rollOver(goal *store.Release) int {
 		whole = max(want, w.Active.Replicas) // what may yet fail takes nothing away
 	}
 	surge, unavailable := goal.Spec.RollingBounds(want)
-	fresh, waiting, ok := p.rollFresh(goal, want)
-	old := p.oldGroups(goal)
+	next, ok := p.rollFresh(goal, want)
+	old := p.oldGroups(goal, want)
 	if !ok {
 		p.keepAll(old)
 		return 0
 	}
+	fresh := next.ready
 	missing, standing := p.rollMissing(goal)
 	room := whole + surge - standing
 	if len(missing) > 0 && standing == len(fresh) {
@@ -56,12 +57,15 @@ func (p *planner) rollOver(goal *store.Release) int {
 	p.rollBring(goal, old, whole+surge)
 	row := *w.Active
 	row.Targets = sortTargets(append(slices.Clone(fresh), kept...))
+	if len(row.Targets) == 0 {
+		row.Targets = sortTargets(next.limping) // half a replica is better than none
+	}
 	if p.isActive(goal) {
 		row.Replicas = want // else it is the number that a failed change goes back to
 	}
 	p.setActive(row, whyRolling)
 	if !p.isActive(goal) {
-		p.progress(ReasonRollingOut, waitingFor(waiting))
+		p.progress(ReasonRollingOut, waitingFor(next.waiting))
 	}
 	return len(fresh)
 }
@@ -69,43 +73,69 @@ func (p *planner) rollOver(goal *store.Release) int {
 // whyRolling marks a row on its way from one release to another.
 const whyRolling = "replica by replica"
 
+// newcomers is how far the goal's replicas are.
+type newcomers struct {
+	ready   []store.ActiveTarget
+	limping []store.ActiveTarget // their main containers serve, and more is amiss
+	waiting string               // what is waited for, a clause
+}
+
 // rollFresh takes the next steps of the goal's groups that stand and returns
 // those that can take traffic. ok is false once the attempt has failed by one:
 // until all of them serve, none is restarted by the engine, so that an end shows.
-func (p *planner) rollFresh(goal *store.Release, want int) (ready []store.ActiveTarget, waiting string, ok bool) {
+func (p *planner) rollFresh(goal *store.Release, want int) (out newcomers, ok bool) {
 	for i := range want {
 		g := p.w.group(goal, i)
-		switch {
-		case g == nil:
-		case p.isActive(goal):
-			p.wanted[g] = true
-			if p.sustain(goal, g) == standsFull {
-				ready = append(ready, targetOf(goal, g))
-			}
-		case p.blocked(goal, i):
-			p.wanted[g] = true
-			p.recheck()
-		default:
-			up, why, fine := p.advance(goal, g)
-			if !fine {
-				return nil, "", false
-			}
-			if up {
-				ready = append(ready, targetOf(goal, g))
-			}
-			waiting = cmp.Or(waiting, why)
+		if g == nil {
+			continue
 		}
+		stands, why, fine := p.rollOne(goal, g)
+		if !fine {
+			return newcomers{}, false
+		}
+		switch stands {
+		case standsFull:
+			out.ready = append(out.ready, targetOf(goal, g))
+		case standsLimping:
+			out.limping = append(out.limping, targetOf(goal, g))
+		case standsDown:
+		}
+		out.waiting = cmp.Or(out.waiting, why)
 	}
-	return ready, waiting, true
+	return out, true
 }
 
-// oldGroups are those that take traffic, or belong to what does, and are not of
-// the goal; the first to go are last.
-func (p *planner) oldGroups(goal *store.Release) []*Group {
+// rollOne takes the next steps of one of the goal's groups. One that takes
+// traffic already may be amiss again: a change that comes a second time starts
+// what has ended beside the main container.
+func (p *planner) rollOne(goal *store.Release, g *Group) (stands stand, waiting string, ok bool) {
+	p.wanted[g] = true
+	if p.isActive(goal) {
+		return p.sustain(goal, g), "", true
+	}
+	up, ok := false, true
+	if p.blocked(goal, g.Replica) {
+		p.recheck()
+	} else {
+		up, waiting, ok = p.advance(goal, g)
+	}
+	switch {
+	case up:
+		return standsFull, waiting, ok
+	case p.serves(g):
+		return standsLimping, waiting, ok
+	}
+	return standsDown, waiting, ok
+}
+
+// oldGroups are those that take traffic, or belong to what does, and are none of
+// the replicas that the goal shall have; the first to go are last.
+func (p *planner) oldGroups(goal *store.Release, want int) []*Group {
 	var old []*Group
 	for i := range p.w.Groups {
 		g := &p.w.Groups[i]
-		if !g.matches(goal) && (p.w.target(g.Name) != nil || g.matches(p.w.ActiveRelease)) {
+		replaced := !g.matches(goal) || g.Replica >= want
+		if replaced && (p.w.target(g.Name) != nil || g.matches(p.w.ActiveRelease)) {
 			old = append(old, g)
 		}
 	}

@@ -42,6 +42,9 @@ func (p *planner) steady(r *store.Release) int {
 	} else {
 		serving = len(targets)
 	}
+	if len(targets) == 0 {
+		targets = p.standInsAgain(r, want)
+	}
 	p.direct(r, want, targets)
 	return serving
 }
@@ -65,30 +68,6 @@ func (p *planner) replicas(r *store.Release) int {
 		return w.Active.Replicas
 	}
 	return w.Desired.Replicas
-}
-
-// standIns are other groups that take traffic and go on serving while wanted
-// ones are not ready: neither a scale-down nor the end of a rolling change costs
-// the last ready replica.
-func (p *planner) standIns(r *store.Release, want, ready int) []store.ActiveTarget {
-	var out []store.ActiveTarget
-	for i := range p.w.Groups {
-		g := &p.w.Groups[i]
-		if ready+len(out) >= want {
-			break
-		}
-		if !p.wanted[g] && p.serves(g) && (g.Replica >= want || !g.matches(r)) {
-			p.wanted[g] = true
-			out = append(out, *p.w.target(g.Name))
-		}
-	}
-	return out
-}
-
-// serves reports whether the group takes traffic and can.
-func (p *planner) serves(g *Group) bool {
-	m := g.Main()
-	return p.w.target(g.Name) != nil && m.Status == docker.StatusRunning && !m.Recheck && p.w.genuine(g)
 }
 
 // keepServing looks after the active release while another one is on its way:
