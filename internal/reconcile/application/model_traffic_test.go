@@ -1,6 +1,8 @@
 package application
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +34,7 @@ func (m *model) drawReplicas() spec.Service {
 	shape := []func(*spec.Service){rapid.SampledFrom([]func(*spec.Service){
 		func(*spec.Service) {}, asRolling("", ""), asRolling("2", "1"), asRolling("0", "1"), asStateful,
 	}).Draw(m.rt, "stands"), withReplicas(rapid.IntRange(1, 3).Draw(m.rt, "replicas"))}
-	if rapid.Bool().Draw(m.rt, "group") {
+	if rapid.IntRange(0, 2).Draw(m.rt, "group") > 0 {
 		shape = append(shape, asGroup(rapid.SampledFrom([]string{"side:1", "side:once"}).Draw(m.rt, "sidecar")))
 	}
 	if rapid.IntRange(0, 3).Draw(m.rt, "kept") == 0 {
@@ -53,18 +55,37 @@ func (m *model) ends(which func(name string) bool) {
 	m.memory.TouchAll()
 }
 
+// untilTrafficMoves runs passes until a change is halfway, for a while.
+func (m *model) untilTrafficMoves() {
+	for range 60 {
+		before, err := m.store.GetActiveRelease(context.Background(), m.service)
+		m.pass()
+		m.sync()
+		if after, _ := m.store.GetActiveRelease(context.Background(), m.service); err == nil && !slices.Equal(before.Targets, after.Targets) {
+			return
+		}
+		m.clock.Advance(100 * time.Millisecond)
+	}
+}
+
 // halfwayOperations are what may happen to a service while it is being changed.
 // Events tell of every end: what nobody is told of is for the other models.
 func (m *model) halfwayOperations() map[string]func(*rapid.T) {
 	all := m.operations()
 	ops := map[string]func(*rapid.T){
 		"apply":          func(*rapid.T) { m.apply(m.drawReplicas()) },
-		"another apply":  func(*rapid.T) { m.apply(m.drawReplicas()) },
+		"halfway":        func(*rapid.T) { m.apply(m.drawReplicas()); m.untilTrafficMoves() },
 		"again":          func(*rapid.T) { m.putDesired(func(*store.DesiredService) {}) },
 		"rollback":       func(*rapid.T) { m.rollback() },
 		"engine restart": func(*rapid.T) { m.engine.RestartEngine(false); m.memory.TouchAll() },
 		"crash":          func(rt *rapid.T) { all["crash"](rt); m.memory.TouchAll() },
-		"sidecars end":   func(*rapid.T) { m.ends(func(name string) bool { return strings.HasSuffix(name, ".log") }) },
+		"sidecars end": func(rt *rapid.T) {
+			m.ends(func(name string) bool { return strings.HasSuffix(name, ".log") })
+			if rapid.Bool().Draw(rt, "and it comes again") {
+				m.putDesired(func(*store.DesiredService) {})
+				m.passFor(300 * time.Millisecond)
+			}
+		},
 		"first replicas end": func(*rapid.T) {
 			m.ends(func(name string) bool { return !strings.Contains(name, ".") && !strings.Contains(name, "-r") })
 		},

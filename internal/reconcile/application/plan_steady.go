@@ -162,7 +162,7 @@ func (p *planner) sustainMember(r *store.Release, g *Group, c place, blocked boo
 		return p.admit(r, g, c)
 	case docker.StatusRestarting:
 		if c.m.Deaths >= p.w.Timing.CrashLimit {
-			p.takeOver(c.m, r)
+			p.takeOver(r, g, c)
 		} else {
 			p.recheck()
 		}
@@ -177,7 +177,7 @@ func (p *planner) sustainMember(r *store.Release, g *Group, c place, blocked boo
 func (p *planner) admit(r *store.Release, g *Group, c place) bool {
 	m, serving := c.m, p.w.target(g.Name) != nil
 	if m.Deaths >= p.w.Timing.CrashLimit && m.Restart != docker.RestartNo {
-		p.takeOver(m, r)
+		p.takeOver(r, g, c)
 	}
 	if c.Liveness != nil && !m.Recheck && p.hangs(g, c) {
 		return false
@@ -241,15 +241,28 @@ func hung(s spec.Member, m *Member) bool {
 const whyLiveness = "its liveness probe fails"
 
 // takeOver makes the controller the one that restarts a crashing container,
-// with a delay that grows.
-func (p *planner) takeOver(m *Member, r *store.Release) {
+// with a delay that grows. The start that the engine has in store is called off
+// once no request can be on what comes of it.
+func (p *planner) takeOver(r *store.Release, g *Group, c place) {
+	m := c.m
 	if m.Restart != docker.RestartNo {
 		p.act(Action{Kind: ActSetRestart, Container: m.Name, Policy: docker.RestartNo,
 			Why: fmt.Sprintf("ended %d times within %s", m.Deaths, p.w.Timing.CrashWindow)})
 	}
-	if m.Status == docker.StatusRestarting {
-		p.act(Action{Kind: ActStop, Container: m.Name, Grace: r.Spec.StopGrace, Why: "crash loop"})
+	if m.Status != docker.StatusRestarting {
+		return
 	}
+	if c.Role == spec.RoleMain {
+		if p.w.target(g.Name) != nil {
+			p.recheck()
+			return
+		}
+		if free, again := p.trafficGone(g.Name); !free {
+			p.wake(again)
+			return
+		}
+	}
+	p.act(Action{Kind: ActStop, Container: m.Name, Grace: r.Spec.StopGrace, Why: "crash loop"})
 }
 
 func (p *planner) startAgain(r *store.Release, replica int, c place, blocked bool) {

@@ -153,3 +153,33 @@ func TestARestartKeepsTheImageThoughItsTagMoved(t *testing.T) {
 		t.Errorf("an update stays with image %s, %v", moved.ImageID, err)
 	}
 }
+
+func TestACrashingContainerIsStoppedOnceNoRequestComesToIt(t *testing.T) {
+	r := startRig(t)
+	r.apply(r.spec("good:1"))
+	r.settle(20, time.Minute)
+	name := r.running()[0]
+	r.build = func() *Controller {
+		c := r.controller()
+		c.planned = func(_ *World, p Plan) {
+			for _, a := range p.Actions {
+				if a.Kind == ActStop && r.plane.busy(a.Container) {
+					t.Errorf("%s while the routes lead to it", a)
+				}
+			}
+		}
+		return c
+	}
+	for range 3 { // it serves again after each
+		r.passFor(time.Second)
+		r.end(name)
+	}
+	r.passFor(30 * time.Second)
+	c, err := r.engine.Inspect(t.Context(), name)
+	if err != nil || c.Restart != docker.RestartNo {
+		t.Errorf("restart policy %v, %v", c, err)
+	}
+	if c := r.ready(); c.Reason != string(ReasonDeployed) {
+		t.Errorf("condition %+v; %s", c, r.describe())
+	}
+}
