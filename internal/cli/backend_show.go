@@ -21,7 +21,7 @@ func (a *app) backendShowCmd() *cobra.Command {
 		Long: `Shows all that a backend knows of a lease: what is under way, each service as the
 provider has it now, how it is reached, its custom domains and why one is not
 served, its volumes and whose they are, its releases with why they failed, and the
-callbacks that its holder has not acknowledged. Of a lease that was given up it shows
+callbacks that its holder has not acknowledged. Of a lease that was given up it is
 what is kept: the data that is retained and, for a week, why it failed.`,
 		Example: `  berth backend show 018f3c1e-7b2a-7c4d-9e5f-0123456789ab
   berth backend show 018f3c1e -o json`,
