@@ -51,7 +51,7 @@ func TestTheFileInTheReferenceIsValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	example := regexp.MustCompile("(?s)```yml\n(.*?)```").FindSubmatch(raw)
+	example := regexp.MustCompile("(?s)```\n(backends:.*?)```").FindSubmatch(raw)
 	if example == nil {
 		t.Fatal("there is no example")
 	}

@@ -99,7 +99,11 @@ func (a *app) printBackendWorkloads(l wire.BackendLeaseDetail) {
 	if len(l.Instances) == 0 {
 		return
 	}
-	rows = [][]cell{a.header("CONTAINER", "STATUS", "PORTS", "ID", "NAME")}
+	heads := []string{"CONTAINER", "STATUS", "PORTS", "ID"}
+	if slices.ContainsFunc(l.Instances, func(one wire.BackendInstance) bool { return one.Name != "" }) {
+		heads = append(heads, "NAME")
+	}
+	rows = [][]cell{a.header(heads...)}
 	for _, one := range l.Instances {
 		var ports []string
 		for _, port := range slices.Sorted(maps.Keys(one.Ports)) {
