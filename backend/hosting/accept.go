@@ -13,6 +13,7 @@ import (
 	"github.com/berth-cloud/berth/backend/hosting/manifest"
 	"github.com/berth-cloud/berth/backend/hosting/pool"
 	"github.com/berth-cloud/berth/provider"
+	"github.com/berth-cloud/berth/secrets"
 )
 
 // tries bounds how often a change of a row is made again because the row was not what
@@ -134,6 +135,10 @@ func (h *Hosting) Provision(ctx context.Context, req backend.ProvisionRequest) e
 	}
 	if err := h.mayBe(req.LeaseUUID); err != nil {
 		return err
+	}
+	// The provider would refuse it later, when the lease is accepted.
+	if err := secrets.CheckTenant(req.Tenant); err != nil {
+		return fmt.Errorf("%w: the tenant's name is not of 1 to %d letters, digits and \"._-:@\"", backend.ErrValidation, secrets.MaxTenantBytes)
 	}
 	if err := h.domains(req.Items, backend.ErrValidation); err != nil {
 		return err

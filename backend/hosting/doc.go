@@ -60,8 +60,8 @@
 // is a record, the record names each volume before there is one, and it is looked up
 // before each call that mounts any. Only a lease's own Steps take its volumes from it,
 // when its workloads are gone; only of a set that is reaping is everything removed, and
-// the record stays until it is gone. Volumes that an operation made which failed are
-// removed with it; those of before stay.
+// the record stays until it is gone. Volumes that a provision made which failed are
+// removed with it; those of before stay, and those that an update added.
 //
 // A directory that is in memory by the manifest, or in every container, has no volume,
 // and without a disk all are in memory: there is no volume without an owner.

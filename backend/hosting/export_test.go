@@ -183,3 +183,9 @@ func (g *Ingress) RoutesOfTwins(lease string) []Route {
 	a, b := twin(1), twin(2)
 	return g.routes([]*row{b, a})
 }
+
+// Explain is what a tenant reads of a workload that failed.
+func Explain(st *provider.InstanceStatus) (backend.Reason, string) {
+	f := explain(st)
+	return f.Reason, f.Message
+}

@@ -18,7 +18,8 @@ import (
 // what its tenant and holder may not see, such as an engine's words.
 type Inspection struct {
 	Lease backend.ProvisionInfo
-	// Gone says that nothing is left of it but callbacks.
+	// Gone says that nothing is left of it but callbacks, volumes that are being removed
+	// and what it said last.
 	Gone bool
 	// Deaths counts how often it failed by itself, ever.
 	Deaths int
@@ -32,12 +33,15 @@ type Inspection struct {
 	// Leaving are workloads that are to go before anything else happens.
 	Leaving  []id.ID
 	Releases []Release // oldest first
+	Domains  []Domain
+	// Volumes are those that it holds, and those that it left.
+	Volumes []VolumeSet
 }
 
 // Operation is a change that is under way.
 type Operation struct {
 	ID       string
-	Kind     string // provision, restart or update
+	Kind     string // provision, restart, update or restore
 	Version  int    // of the release that is to be
 	Deadline time.Time
 	Done     []string // services that the provider was told to change
@@ -78,16 +82,16 @@ type Release struct {
 const inspectTime = 5 * time.Second
 
 // Inspect looks at one lease. A provider that does not answer within five seconds is
-// said of each workload, and is no error. A lease that is not known is
-// backend.ErrNotProvisioned.
+// said of each workload, and is no error. A lease that is not known, and of which nothing
+// is kept, is backend.ErrNotProvisioned.
 func (h *Hosting) Inspect(ctx context.Context, lease string) (*Inspection, error) {
 	r := h.rows.get(lease).row
 	if r == nil {
-		return nil, unknown(lease)
+		return h.inspectGone(ctx, lease)
 	}
 	out := &Inspection{
 		Lease: h.info(r), Gone: r.Gone, Deaths: r.Deaths, CallbackOrigin: schemeAndHost(r.CallbackURL), Unsent: len(r.Pending),
-		Leaving: slices.Clone(r.Old), Op: r.Op.inspect(),
+		Leaving: slices.Clone(r.Old), Op: r.Op.inspect(), Domains: h.domainsOf(r), Volumes: h.volumesOf(lease, r),
 	}
 	for _, rel := range r.Releases {
 		out.Releases = append(out.Releases, Release{
@@ -146,9 +150,20 @@ func schemeAndHost(text string) string {
 
 // Matching is the leases whose UUID begins with a prefix, in order and at most limit
 // of them (0: all), and whether there are more. Those are among them of which nothing
-// is left but callbacks.
+// is left but callbacks, volumes or what they said last.
 func (h *Hosting) Matching(prefix string, limit int) (leases []string, more bool) {
-	return h.rows.matching(prefix, limit)
+	rows, more := h.rows.matching(prefix, limit)
+	left := slices.Concat(h.sets.leavers(prefix), h.diagnoses.matching(prefix))
+	if more { // those that come after the last row are beyond the limit
+		left = slices.DeleteFunc(left, func(lease string) bool { return lease > rows[len(rows)-1] })
+	}
+	leases = slices.Concat(rows, left)
+	slices.Sort(leases)
+	leases = slices.Compact(leases)
+	if limit > 0 && len(leases) > limit {
+		return leases[:limit], true
+	}
+	return leases, more
 }
 
 func (s *rows) matching(prefix string, limit int) (leases []string, more bool) {

@@ -146,6 +146,8 @@ func explain(st *provider.InstanceStatus) failure {
 			return failure{backend.ReasonContainerExited, "container exited during startup"}
 		case provider.ReasonUnhealthy, provider.ReasonReadyTimeout:
 			return failure{backend.ReasonContainerExited, "container reported unhealthy"}
+		case provider.ReasonVolumeInUse:
+			f = failure{backend.ReasonInternal, "a volume is still in use"}
 		case provider.ReasonNoCapacity:
 			f = failure{backend.ReasonInternal, "no capacity for the container"}
 		case provider.ReasonRolloutFailed:

@@ -60,7 +60,11 @@ func (l *ledger) close() error {
 func (l *ledger) keep(_ context.Context, p backend.CallbackPayload) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fmt.Println(strings.TrimRight("  callback: "+string(p.Status)+" "+p.Error, " "))
+	kept := ""
+	if p.Retained {
+		kept = ", its data is retained"
+	}
+	fmt.Println(strings.TrimRight("  callback: "+string(p.Status)+kept+" "+p.Error, " "))
 	l.last[p.LeaseUUID] = p
 	close(l.changed)
 	l.changed = make(chan struct{})

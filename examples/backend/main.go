@@ -4,7 +4,8 @@
 //	go run ./examples/backend --url http://127.0.0.1:9001 --secret-file backend.secret \
 //	    --sku a1b2c3d4-e5f6-7890-abcd-1234567890ab --image docker.io/library/nginx:1.29 --port 80
 //
-// With --hold it keeps the lease until Ctrl-C. The backend has to be let to send
+// With --hold it keeps the lease until Ctrl-C, --domain asks for a custom domain, and
+// --restore begins with the data that another lease of the tenant left. The backend has to be let to send
 // callbacks to this machine: egress: {allow_loopback: true}.
 package main
 
@@ -29,6 +30,7 @@ import (
 // options are what the command line says.
 type options struct {
 	url, secretFile, sku, image, tenant string
+	domain, restore                     string
 	port, quantity                      int
 	hold                                bool
 }
@@ -42,6 +44,8 @@ func main() {
 	flag.IntVar(&o.port, "port", 80, "port that the image listens on")
 	flag.IntVar(&o.quantity, "quantity", 1, "how many of the SKU")
 	flag.StringVar(&o.tenant, "tenant", "acme", "who holds the lease")
+	flag.StringVar(&o.domain, "domain", "", "custom domain that the lease is to have")
+	flag.StringVar(&o.restore, "restore", "", "UUID of a lease whose data and manifest the new one gets")
 	flag.BoolVar(&o.hold, "hold", false, "keep the lease until Ctrl-C")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -53,8 +57,8 @@ func main() {
 }
 
 func run(ctx context.Context, o options) (err error) {
-	if o.sku == "" || o.image == "" {
-		return errors.New("a SKU and an image are needed: see --help")
+	if o.sku == "" || (o.image == "") == (o.restore == "") {
+		return errors.New("a SKU is needed, and an image or a lease to restore: see --help")
 	}
 	text, err := os.ReadFile(o.secretFile)
 	if err != nil {
@@ -70,7 +74,7 @@ func run(ctx context.Context, o options) (err error) {
 	defer client.Close()
 
 	lease := uuid.NewString()
-	if err := provision(ctx, client, l, lease, o); err != nil {
+	if err := begin(ctx, client, l, lease, o); err != nil {
 		return err
 	}
 	if err := show(ctx, client, lease); err != nil {
@@ -90,19 +94,18 @@ func run(ctx context.Context, o options) (err error) {
 	return l.await(ctx, lease, backend.CallbackStatusDeprovisioned)
 }
 
-// provision asks for a lease and waits until its callback says what came of it.
-func provision(ctx context.Context, client *backend.HTTPClient, l *ledger, lease string, o options) error {
-	manifest, err := json.Marshal(map[string]any{
-		"image": o.image, "ports": map[string]any{fmt.Sprintf("%d/tcp", o.port): map[string]any{}},
-	})
-	if err != nil {
-		return err
+// begin asks for a lease and waits until its callback says what came of it.
+func begin(ctx context.Context, client *backend.HTTPClient, l *ledger, lease string, o options) error {
+	items := []backend.LeaseItem{{SKU: o.sku, Quantity: o.quantity, CustomDomain: o.domain}}
+	var err error
+	if o.restore == "" {
+		err = provision(ctx, client, l, lease, items, o)
+	} else {
+		fmt.Println("restore", lease, "from", o.restore)
+		err = client.Restore(ctx, backend.RestoreRequest{
+			LeaseUUID: lease, FromLeaseUUID: o.restore, Tenant: o.tenant, CallbackURL: l.url, Items: items,
+		})
 	}
-	fmt.Println("provision", lease)
-	err = client.Provision(ctx, backend.ProvisionRequest{
-		LeaseUUID: lease, Tenant: o.tenant, ProviderUUID: uuid.NewString(), CallbackURL: l.url,
-		Items: []backend.LeaseItem{{SKU: o.sku, Quantity: o.quantity}}, Payload: manifest,
-	})
 	if errors.Is(err, backend.ErrInsufficientResources) {
 		return fmt.Errorf("there is no room here; a ledger would ask another backend: %w", err)
 	}
@@ -114,6 +117,19 @@ func provision(ctx context.Context, client *backend.HTTPClient, l *ledger, lease
 	return l.await(ctx, lease, backend.CallbackStatusSuccess)
 }
 
+func provision(ctx context.Context, client *backend.HTTPClient, l *ledger, lease string, items []backend.LeaseItem, o options) error {
+	manifest, err := json.Marshal(map[string]any{
+		"image": o.image, "ports": map[string]any{fmt.Sprintf("%d/tcp", o.port): map[string]any{}},
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println("provision", lease)
+	return client.Provision(ctx, backend.ProvisionRequest{
+		LeaseUUID: lease, Tenant: o.tenant, ProviderUUID: uuid.NewString(), CallbackURL: l.url, Items: items, Payload: manifest,
+	})
+}
+
 // show prints how a lease is reached and asks its first port.
 func show(ctx context.Context, client *backend.HTTPClient, lease string) error {
 	info, err := client.GetInfo(ctx, lease)
@@ -122,6 +138,9 @@ func show(ctx context.Context, client *backend.HTTPClient, lease string) error {
 	}
 	for name, service := range info.Services {
 		for _, one := range service.Instances {
+			if one.FQDN != "" {
+				fmt.Printf("  %s/%d is called %s\n", name, one.InstanceIndex, one.FQDN)
+			}
 			for port, at := range one.Ports {
 				url := "http://" + at.HostIP + ":" + at.HostPort + "/"
 				fmt.Printf("  %s/%d %s: %s is at %s, which answers %s\n", name, one.InstanceIndex, one.Status, port, url, answer(ctx, url))

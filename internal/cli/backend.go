@@ -100,6 +100,9 @@ func findLease(ctx context.Context, b *client.Backend, text string) (string, err
 	case len(found.Leases) == 0:
 		return "", &failure{code: exitNotFound, what: fmt.Sprintf("there is no lease that begins with %q", text), hint: hint}
 	case len(found.Leases) > 1:
+		for i, lease := range found.Leases {
+			found.Leases[i] = inert(lease)
+		}
 		all := strings.Join(found.Leases, "\n  ")
 		if found.More {
 			all += "\n  and more"

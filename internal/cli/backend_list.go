@@ -102,11 +102,13 @@ func (a *app) leaseStatus(l wire.BackendLease) cell {
 }
 
 // itemsOf is what a lease is of, such as "web: small × 2, db: micro".
-func itemsOf(l wire.BackendLease) string {
+func itemsOf(l wire.BackendLease) string { return itemsText(l.Items) }
+
+func itemsText(items []wire.BackendItem) string {
 	var all []string
-	for _, item := range l.Items {
+	for _, item := range items {
 		text := inert(item.SKU)
-		if item.ServiceName != "" && len(l.Items) > 1 {
+		if item.ServiceName != "" && len(items) > 1 {
 			text = inert(item.ServiceName) + ": " + text
 		}
 		if item.Quantity != 1 {
@@ -115,39 +117,4 @@ func itemsOf(l wire.BackendLease) string {
 		all = append(all, text)
 	}
 	return dash(strings.Join(all, ", "))
-}
-
-func (a *app) backendRetentionsCmd() *cobra.Command {
-	return &cobra.Command{
-		Use:   "retentions",
-		Short: "List the leases whose data is retained",
-		Long: `Lists the leases that were given up and whose data is kept, until the time that is
-shown; their holder may restore one under a new lease until then.`,
-		Example: `  berth backend retentions
-  berth backend retentions -o json`,
-		Args: takes(0, 0),
-		RunE: a.onBackend(func(ctx context.Context, b *client.Backend) error {
-			all, err := b.Retentions(ctx)
-			if err != nil {
-				return err
-			}
-			if a.json() {
-				return a.printJSON(wire.BackendRetentionList{Retentions: all})
-			}
-			if len(all) == 0 {
-				a.printf("Nothing is retained.\n")
-				return nil
-			}
-			rows := [][]cell{a.header("LEASE", "TENANT", "ITEMS", "KEPT FOR")}
-			for _, l := range all {
-				kept := "no end"
-				if !l.RetainedUntil.IsZero() {
-					kept = ago(max(l.RetainedUntil.Sub(a.env.Now()), 0))
-				}
-				rows = append(rows, []cell{{inert(l.LeaseUUID), a.out.bold}, plain(shorten(dash(inert(l.Tenant)), 32)), plain(shorten(itemsOf(l), 64)), plain(kept)})
-			}
-			a.printf("%s", table(rows))
-			return nil
-		}),
-	}
 }

@@ -35,26 +35,29 @@ func TestBackendScripts(t *testing.T) {
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": wantCode, "lease": takeLease, "update": updateLease, "deprovision": giveUpLease},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": wantCode, "lease": takeLease, "update": updateLease, "deprovision": giveUpLease, "restore": restoreLease, "domain": wishDomain},
 	})
 }
 
-// takeLease is `lease UUID TENANT MANIFEST STATUS [QUANTITY]`: it is provisioned, or
+// takeLease is `lease UUID TENANT MANIFEST STATUS [QUANTITY [SKU]]`: it is provisioned, or
 // refused, or waited for until it has the status.
 func takeLease(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 4 {
-		ts.Fatalf("usage: lease UUID TENANT MANIFEST STATUS [QUANTITY]")
+		ts.Fatalf("usage: lease UUID TENANT MANIFEST STATUS [QUANTITY [SKU]]")
 	}
-	quantity := 1
-	if len(args) == 5 {
+	quantity, sku := 1, "micro"
+	if len(args) > 4 {
 		var err error
 		quantity, err = strconv.Atoi(args[4])
 		ts.Check(err)
 	}
+	if len(args) > 5 {
+		sku = args[5]
+	}
 	d := ts.Value("backend").(*admintest.Daemon)
 	err := d.Hosting.Provision(context.Background(), backend.ProvisionRequest{
-		LeaseUUID: args[0], Tenant: unquote(ts, args[1]), ProviderUUID: "018f3c1e-7b2a-7c4d-9e5f-0000000000ee", CallbackURL: admintest.CallbackURL,
-		Items: []backend.LeaseItem{{SKU: "micro", Quantity: quantity}}, Payload: []byte(ts.ReadFile(args[2])),
+		LeaseUUID: args[0], Tenant: args[1], ProviderUUID: "018f3c1e-7b2a-7c4d-9e5f-0000000000ee", CallbackURL: admintest.CallbackURL,
+		Items: []backend.LeaseItem{{SKU: sku, Quantity: quantity}}, Payload: []byte(ts.ReadFile(args[2])),
 	})
 	if neg {
 		if err == nil {
@@ -67,11 +70,29 @@ func takeLease(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(d.Await(args[0], backend.ProvisionStatus(args[3])))
 }
 
-// unquote reads what a script cannot write.
-func unquote(ts *testscript.TestScript, text string) string {
-	out, err := strconv.Unquote(`"` + text + `"`)
+// restoreLease is `restore UUID FROM TENANT QUANTITY SKU STATUS`.
+func restoreLease(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 6 {
+		ts.Fatalf("usage: restore UUID FROM TENANT QUANTITY SKU STATUS")
+	}
+	quantity, err := strconv.Atoi(args[3])
 	ts.Check(err)
-	return out
+	d := ts.Value("backend").(*admintest.Daemon)
+	ts.Check(d.Hosting.Restore(context.Background(), backend.RestoreRequest{
+		LeaseUUID: args[0], FromLeaseUUID: args[1], Tenant: args[2], CallbackURL: admintest.CallbackURL,
+		Items: []backend.LeaseItem{{SKU: args[4], Quantity: quantity}},
+	}))
+	ts.Check(d.Await(args[0], backend.ProvisionStatus(args[5])))
+}
+
+// wishDomain is `domain UUID DOMAIN STATE`.
+func wishDomain(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: domain UUID DOMAIN STATE")
+	}
+	d := ts.Value("backend").(*admintest.Daemon)
+	ts.Check(d.Hosting.ReconcileCustomDomain(context.Background(), args[0], []backend.LeaseItem{{SKU: "micro", Quantity: 1, CustomDomain: args[1]}}))
+	ts.Check(d.AwaitDomain(args[0], args[1], args[2]))
 }
 
 // updateLease is `update UUID MANIFEST STATUS`.

@@ -19,8 +19,10 @@ func (a *app) backendShowCmd() *cobra.Command {
 		Use:   "show LEASE",
 		Short: "Show a lease with its history",
 		Long: `Shows all that a backend knows of a lease: what is under way, each service as the
-provider has it now, how it is reached, its releases with why they failed, and the
-callbacks that its holder has not acknowledged.`,
+provider has it now, how it is reached, its custom domains and why one is not
+served, its volumes and whose they are, its releases with why they failed, and the
+callbacks that its holder has not acknowledged. Of a lease that was given up it is
+what is kept: the data that is retained and, for a week, why it failed.`,
 		Example: `  berth backend show 018f3c1e-7b2a-7c4d-9e5f-0123456789ab
   berth backend show 018f3c1e -o json`,
 		Args:              takes(1, 1),
@@ -47,26 +49,28 @@ func (a *app) printLease(l wire.BackendLeaseDetail) {
 	line("provider", dash(inert(l.ProviderUUID)))
 	line("created", a.since(l.CreatedAt))
 	line("items", itemsOf(l.BackendLease))
-	for _, item := range l.Items {
-		if item.CustomDomain != "" {
-			line("domain", inert(item.CustomDomain)+" for "+dash(inert(item.ServiceName)))
-		}
+	for _, d := range l.Domains {
+		line("domain", a.domainText(d))
 	}
 	line("failures", fmt.Sprintf("%d since it was last ready, %d by itself ever", l.FailCount, l.Deaths))
 	if l.Reason != "" {
 		line("last", why(l.Reason, l.Message))
 	}
+	for _, s := range l.Volumes {
+		line("volumes", a.volumesText(l, s))
+	}
 	line("callbacks", a.callbacksOf(l.Callbacks))
 	if l.Gone {
-		line("gone", "nothing is left of it but callbacks")
+		line("gone", "nothing of it runs any more")
 	}
 	if len(l.Leaving) > 0 {
-		line("removing", strings.Join(l.Leaving, ", "))
+		line("removing", inert(strings.Join(l.Leaving, ", ")))
 	}
 	if l.Operation != nil {
 		line("under way", a.operationOf(l.Operation))
 	}
 	a.printBackendWorkloads(l)
+	a.printVolumes(l)
 	if len(l.Releases) > 0 {
 		a.printf("\n")
 		a.printBackendReleases(l.Releases)
@@ -95,7 +99,11 @@ func (a *app) printBackendWorkloads(l wire.BackendLeaseDetail) {
 	if len(l.Instances) == 0 {
 		return
 	}
-	rows = [][]cell{a.header("CONTAINER", "STATUS", "PORTS", "ID")}
+	heads := []string{"CONTAINER", "STATUS", "PORTS", "ID"}
+	if slices.ContainsFunc(l.Instances, func(one wire.BackendInstance) bool { return one.Name != "" }) {
+		heads = append(heads, "NAME")
+	}
+	rows = [][]cell{a.header(heads...)}
 	for _, one := range l.Instances {
 		var ports []string
 		for _, port := range slices.Sorted(maps.Keys(one.Ports)) {
@@ -103,7 +111,7 @@ func (a *app) printBackendWorkloads(l wire.BackendLeaseDetail) {
 		}
 		rows = append(rows, []cell{
 			plain(fmt.Sprintf("%s/%d", inert(one.Service), one.Index)), plain(dash(inert(one.Status))), plain(dash(strings.Join(ports, ", "))),
-			{shorten(inert(one.Container), 24), a.out.dim},
+			{shorten(inert(one.Container), 24), a.out.dim}, plain(inert(one.Name)),
 		})
 	}
 	a.printf("\n%s", table(rows))
@@ -145,11 +153,7 @@ func (a *app) callbacksOf(c wire.BackendCallbacks) string {
 	}
 	text += fmt.Sprintf("; %d waiting", c.Pending)
 	if c.Attempts > 0 {
-		times := "once"
-		if c.Attempts > 1 {
-			times = fmt.Sprintf("%d times", c.Attempts)
-		}
-		text += fmt.Sprintf(", the next was tried %s in %s", times, ago(a.env.Now().Sub(c.CreatedAt)))
+		text += fmt.Sprintf(", the next was tried %s in %s", times(c.Attempts), ago(a.env.Now().Sub(c.CreatedAt)))
 	}
 	if c.LastError != "" {
 		text += ": " + inert(c.LastError)
@@ -170,8 +174,10 @@ func (a *app) operationOf(op *wire.BackendOperation) string {
 
 // since is a time with how long it is past.
 func (a *app) since(t time.Time) string {
-	return fmt.Sprintf("%s ago, %s", ago(a.env.Now().Sub(t)), t.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s ago, %s", ago(a.env.Now().Sub(t)), utc(t))
 }
+
+func utc(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // why is a reason with its words.
 func why(reason, message string) string {

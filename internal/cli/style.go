@@ -64,13 +64,14 @@ func table(rows [][]cell) string {
 	return b.String()
 }
 
-// printable replaces what would steer the terminal, as a container's output may.
+// printable replaces what would steer the terminal, or turn the direction of what is
+// read, as a container's output may.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || !unicode.IsControl(r) {
-			return r
+		if r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
+			return '\uFFFD'
 		}
-		return '\uFFFD'
+		return r
 	}, s)
 }
 

@@ -19,6 +19,7 @@ const DefaultBackendSocket = "/var/lib/berth-backend/backend.sock"
 
 const (
 	backendPage = 500      // leases of one answer
+	adminPage   = 200      // and of one of the operator's own
 	maxLogs     = 64 << 20 // bytes read of an answer with logs
 )
 
@@ -63,50 +64,40 @@ func (b *Backend) Drain(ctx context.Context, on bool) (wire.BackendDrain, error)
 
 // Leases is every lease, or an error.
 func (b *Backend) Leases(ctx context.Context) ([]wire.BackendLease, error) {
-	return pages(ctx, b, "/provisions", func(p backendPages) []wire.BackendLease { return p.Provisions })
+	return pages(ctx, b, "/provisions", backendPage, func(p leasePage) ([]wire.BackendLease, string) { return p.Provisions, p.Continue })
 }
 
-// Retentions is every lease whose data is retained, with what the backend says of it.
-func (b *Backend) Retentions(ctx context.Context) ([]wire.BackendLease, error) {
-	all, err := pages(ctx, b, "/retentions", func(p backendPages) []wire.BackendLease { return p.Retentions })
-	for i := range all {
-		var one wire.BackendLease
-		err := b.c.call(ctx, http.MethodGet, "/provisions/"+url.PathEscape(all[i].LeaseUUID), nil, nil, &one)
-		switch {
-		case IsProblem(err, wire.ProblemNotFound): // it went since
-		case err != nil:
-			return nil, err
-		default:
-			all[i] = one
-		}
-	}
-	return all, err
+// Retentions is all that leases left of their data, or an error.
+func (b *Backend) Retentions(ctx context.Context) ([]wire.BackendRetention, error) {
+	return pages(ctx, b, "/admin/retentions", adminPage, func(p wire.BackendRetentionList) ([]wire.BackendRetention, string) {
+		return p.Retentions, p.Continue
+	})
 }
 
-// backendPages is a page of either list.
-type backendPages struct {
+// leasePage is a page of leases.
+type leasePage struct {
 	Provisions []wire.BackendLease `json:"provisions"`
-	Retentions []wire.BackendLease `json:"retentions"`
 	Continue   string              `json:"continue"`
 }
 
 // pages reads a list to its end.
-func pages(ctx context.Context, b *Backend, path string, of func(backendPages) []wire.BackendLease) ([]wire.BackendLease, error) {
-	all := []wire.BackendLease{}
-	query := url.Values{"limit": {strconv.Itoa(backendPage)}}
+func pages[P, T any](ctx context.Context, b *Backend, path string, limit int, of func(P) (rows []T, next string)) ([]T, error) {
+	all := []T{}
+	query := url.Values{"limit": {strconv.Itoa(limit)}}
 	for after := ""; ; {
-		var page backendPages
+		var page P
 		if err := b.c.call(ctx, http.MethodGet, path, query, nil, &page); err != nil {
 			return nil, err
 		}
-		all = append(all, of(page)...)
-		if page.Continue == "" {
+		rows, next := of(page)
+		all = append(all, rows...)
+		if next == "" {
 			return all, nil
 		}
-		if page.Continue <= after {
-			return nil, fmt.Errorf("read the list of %s: after %q it goes on with %q", path, after, page.Continue)
+		if next <= after {
+			return nil, fmt.Errorf("read the list of %s: after %q it goes on with %q", path, after, next)
 		}
-		after = page.Continue
+		after = next
 		query.Set("continue", after)
 	}
 }

@@ -75,20 +75,19 @@ func TestAListOfLeasesIsWholeOrAnError(t *testing.T) {
 	}
 }
 
-func TestARetentionThatWentMeanwhileIsStillListed(t *testing.T) {
+func TestWhatIsRetainedIsReadPageByPage(t *testing.T) {
 	b := backendOf(t, func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/retentions":
-			_, _ = fmt.Fprint(w, `{"retentions":[{"lease_uuid":"a"},{"lease_uuid":"b"}]}`)
-		case "/provisions/a":
-			_, _ = fmt.Fprint(w, `{"lease_uuid":"a","status":"retained","tenant":"acme"}`)
+		switch r.URL.Path + "?" + r.URL.Query().Get("continue") {
+		case "/admin/retentions?":
+			_, _ = fmt.Fprint(w, `{"retentions":[{"lease_uuid":"a","id":"s1","state":"retained","tenant":"acme","disk_mb":64,"volumes":[{"service":"app","index":1,"path":"/data","id":"v1"}]}],"continue":"s1"}`)
+		case "/admin/retentions?s1":
+			_, _ = fmt.Fprint(w, `{"retentions":[{"lease_uuid":"b","id":"s2","state":"reaping"}]}`)
 		default:
-			w.WriteHeader(http.StatusNotFound)
-			_, _ = fmt.Fprint(w, `{"error":"lease is not provisioned"}`)
+			w.WriteHeader(http.StatusInternalServerError)
 		}
 	})
 	all, err := b.Retentions(t.Context())
-	if err != nil || len(all) != 2 || all[0].Tenant != "acme" || all[1].LeaseUUID != "b" {
+	if err != nil || len(all) != 2 || all[0].Tenant != "acme" || all[0].DiskMB != 64 || all[0].Volumes[0].ID != "v1" || all[1].State != "reaping" {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

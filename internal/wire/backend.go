@@ -49,7 +49,8 @@ type BackendLeaseNames struct {
 // BackendLeaseDetail is all that a backend knows of a lease.
 type BackendLeaseDetail struct {
 	BackendLease
-	// Gone says that nothing is left of it but callbacks.
+	// Gone says that nothing is left of it but callbacks, volumes that are being removed
+	// and what it said last.
 	Gone bool `json:"gone,omitempty"`
 	// Deaths counts how often it failed by itself, ever.
 	Deaths    int               `json:"deaths"`
@@ -60,12 +61,55 @@ type BackendLeaseDetail struct {
 	Instances []BackendInstance `json:"instances,omitempty"` // of a lease that is ready
 	Releases  []BackendRelease  `json:"releases"`            // newest first
 	Callbacks BackendCallbacks  `json:"callbacks"`
+	Domains   []BackendDomain   `json:"domains,omitempty"`
+	// Volumes are those that it holds, and those that it left.
+	Volumes []BackendVolumeSet `json:"volumes,omitempty"`
+}
+
+// BackendDomain is a custom domain that a service has, or is to have.
+type BackendDomain struct {
+	Service string `json:"service"`
+	Domain  string `json:"domain"`
+	// State is served; waits, until it resolves; routing, on its way to the data plane;
+	// or refused. Why says why it is not served.
+	State string    `json:"state"`
+	Why   string    `json:"why,omitempty"`
+	Since time.Time `json:"since,omitzero"`
+	// Again is when it is looked at again, or may be asked for anew.
+	Again time.Time `json:"again,omitzero"`
+}
+
+// BackendVolumeSet is the volumes of one lease and whose they are.
+type BackendVolumeSet struct {
+	ID string `json:"id"`
+	// State is held; retained; restoring, while the lease that owns it is not ready yet; or
+	// reaping, while its volumes are being removed.
+	State string `json:"state"`
+	Owner string `json:"owner,omitempty"` // the lease that holds it, or restores it
+	// Left is the lease that left it, and LeftAt when.
+	Left   string    `json:"left,omitempty"`
+	LeftAt time.Time `json:"left_at,omitzero"`
+	DiskMB int64     `json:"disk_mb"` // that is counted for it
+	// RetainedUntil is when it is given up; zero is never.
+	RetainedUntil time.Time `json:"retained_until,omitzero"`
+	// Attempts counts the removals that failed; TriedAt is when the last one did.
+	Attempts int             `json:"attempts,omitempty"`
+	TriedAt  time.Time       `json:"tried_at,omitzero"`
+	Volumes  []BackendVolume `json:"volumes"`
+}
+
+// BackendVolume is one volume, of one replica and directory.
+type BackendVolume struct {
+	Service string `json:"service"`
+	Index   int    `json:"index"`
+	Path    string `json:"path"`
+	ID      string `json:"id"` // at the backend's provider
 }
 
 // BackendOperation is a change that is under way.
 type BackendOperation struct {
 	ID       string    `json:"id"`
-	Kind     string    `json:"kind"`    // provision, restart or update
+	Kind     string    `json:"kind"`    // provision, restart, update or restore
 	Version  int       `json:"version"` // of the release that is to be
 	Deadline time.Time `json:"deadline"`
 	Done     []string  `json:"done,omitempty"` // services that were told to change
@@ -95,6 +139,7 @@ type BackendWorkload struct {
 type BackendInstance struct {
 	Service   string            `json:"service"`
 	Index     int               `json:"index"`
+	Name      string            `json:"name,omitempty"` // below the backend's domain
 	Container string            `json:"container,omitempty"`
 	Status    string            `json:"status,omitempty"`
 	Ports     map[string]string `json:"ports,omitempty"` // address by port, such as "80/tcp"
@@ -130,9 +175,20 @@ type BackendCallbacks struct {
 	LastError string    `json:"last_error,omitempty"`
 }
 
-// BackendRetentionList is the leases whose data is retained.
+// BackendRetention is what a lease left: its data is retained, is being restored to
+// another lease, or is being removed.
+type BackendRetention struct {
+	LeaseUUID string        `json:"lease_uuid"` // that left it
+	Tenant    string        `json:"tenant,omitempty"`
+	Items     []BackendItem `json:"items,omitempty"`
+	BackendVolumeSet
+}
+
+// BackendRetentionList is what leases left.
 type BackendRetentionList struct {
-	Retentions []BackendLease `json:"retentions"`
+	Retentions []BackendRetention `json:"retentions"`
+	// Continue asks for the next page; "" is that there is none.
+	Continue string `json:"continue,omitempty"`
 }
 
 // BackendLogs is the last lines of each container, by "service/index".

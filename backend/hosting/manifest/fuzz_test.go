@@ -10,7 +10,6 @@ import (
 
 	"github.com/berth-cloud/berth/backend"
 	"github.com/berth-cloud/berth/backend/hosting/manifest"
-	"github.com/berth-cloud/berth/provider"
 )
 
 // FuzzParse: no document breaks the reader; a refusal is of its kind and short; what
@@ -43,9 +42,6 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("the order %q misses services", got)
 		}
 		for _, name := range stack.Names() {
-			if len(name) > provider.MaxNameLength {
-				continue
-			}
 			if _, err := stack.Workload(backend.LeaseItem{ServiceName: name, Quantity: 1}, somewhere()); err != nil {
 				t.Error(err)
 			}

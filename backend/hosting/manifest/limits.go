@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/backend"
+	"github.com/berth-cloud/berth/provider"
 )
 
 // Bounds of a document. What is beyond is backend.ErrInvalidManifest.
@@ -30,13 +31,16 @@ const (
 
 // Bounds of a service.
 const (
-	MaxServiceName = 63 // characters; a label of DNS
-	MaxPorts       = 64
-	MaxExpose      = 64
-	MaxEnv         = 256
-	MaxLabels      = 128
-	MaxTmpfs       = 4
-	MaxArguments   = 256 // of the command, of the arguments and of a health check, each
+	// MaxServiceName is in characters: the name is a label of DNS. That of a service with
+	// a disk has provider.MaxStatefulNameLength, see Stack.Workload.
+	MaxServiceName = provider.MaxServiceNameLength
+
+	MaxPorts     = 64
+	MaxExpose    = 64
+	MaxEnv       = 256
+	MaxLabels    = 128
+	MaxTmpfs     = 4
+	MaxArguments = 256 // of the command, of the arguments and of a health check, each
 
 	MinStopGrace = time.Second
 	MaxStopGrace = 2 * time.Minute

@@ -54,11 +54,12 @@ type Workload struct {
 // many replicas as the item's quantity. It is a stateful set when it has volumes, or is to
 // keep some, so that each replica has its own, and a deployment otherwise.
 //
-// The name of an item that has none is DefaultService. An item that no service has,
-// and a service that providers do not take (whose name is longer than
-// provider.MaxNameLength, or with a directory in memory where a volume is), are backend.ErrInvalidManifest. A quantity of zero, for which there is
-// nothing to run, and one above provider.MaxReplicas are backend.ErrValidation. What
-// is wrong with at is ErrPlace.
+// The name of an item that has none is DefaultService. An item that no service has, and
+// a service that providers do not take, are backend.ErrInvalidManifest: such as a
+// stateful one whose name is longer than provider.MaxStatefulNameLength, or one with a
+// directory in memory where a volume is. A quantity of zero, for which there is nothing
+// to run, and one above provider.MaxReplicas are backend.ErrValidation. What is wrong
+// with at is ErrPlace.
 func (s *Stack) Workload(item backend.LeaseItem, at Place) (Workload, error) {
 	name := item.ServiceName
 	if name == "" {
@@ -68,9 +69,9 @@ func (s *Stack) Workload(item backend.LeaseItem, at Place) (Workload, error) {
 	switch {
 	case service == nil:
 		return Workload{}, fmt.Errorf("%w: lease item %s has no matching manifest service", backend.ErrInvalidManifest, quote(name))
-	case len(name) > provider.MaxNameLength:
+	case at.keeps() && len(name) > provider.MaxStatefulNameLength:
 		var f faults
-		f.add((*place)(nil).field("services").field(name), "is a name of more than %d characters, which no workload here can have; shorten it", provider.MaxNameLength)
+		f.add((*place)(nil).field("services").field(name), "is a name of more than %d characters, which no service with a disk can have; shorten it", provider.MaxStatefulNameLength)
 		return Workload{}, f.err()
 	case item.Quantity < 1 || item.Quantity > provider.MaxReplicas:
 		return Workload{}, fmt.Errorf("%w: lease item %s has the quantity %d; a workload has 1 to %d", backend.ErrValidation, quote(name), item.Quantity, provider.MaxReplicas)
@@ -86,11 +87,15 @@ func (s *Stack) Workload(item backend.LeaseItem, at Place) (Workload, error) {
 		return Workload{}, refusal(name, err)
 	}
 	kind := provider.KindDeployment
-	if at.Keeps || len(at.Volumes) > 0 {
+	if at.keeps() {
 		kind = provider.KindStatefulSet
 	}
 	return Workload{Request: provider.ProvisionRequest{Name: name, Kind: kind, Services: []provider.ServiceSpec{spec}}}, nil
 }
+
+// keeps reports whether each replica of a service has volumes of its own, or may come to
+// have some.
+func (at Place) keeps() bool { return at.Keeps || len(at.Volumes) > 0 }
 
 func (at Place) check() error {
 	millis := at.Size.CPUCores * 1000

@@ -15,6 +15,7 @@ import (
 
 	"github.com/berth-cloud/berth/backend"
 	"github.com/berth-cloud/berth/backend/hosting/manifest"
+	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/provider"
 )
 
@@ -79,9 +80,6 @@ func TestEveryContainerIsHardenedWhateverTheDocumentSays(t *testing.T) {
 		}
 		stack := parse(t, d.text)
 		for _, name := range stack.Names() {
-			if len(name) > provider.MaxNameLength {
-				continue
-			}
 			w, err := stack.Workload(backend.LeaseItem{ServiceName: name, Quantity: 1}, somewhere())
 			if err != nil {
 				t.Errorf("%s: %v", d.name, err)
@@ -108,7 +106,7 @@ func TestEveryContainerIsHardenedWhateverTheDocumentSays(t *testing.T) {
 }
 
 func TestAServiceThatCannotRunIsRefusedByItsKind(t *testing.T) {
-	long := strings.Repeat("a", 41)
+	long := strings.Repeat("a", provider.MaxStatefulNameLength+1)
 	stack := parse(t, `{"services":{"app":{"image":"a","tmpfs":["/data"]},"`+long+`":{"image":"a"}}}`)
 	item := func(name string, n int) backend.LeaseItem {
 		return backend.LeaseItem{ServiceName: name, Quantity: n}
@@ -124,7 +122,8 @@ func TestAServiceThatCannotRunIsRefusedByItsKind(t *testing.T) {
 		want  error
 	}{
 		"another service":    {item("x", 1), somewhere(), backend.ErrInvalidManifest},
-		"too long a name":    {item(long, 1), somewhere(), backend.ErrInvalidManifest},
+		"too long to keep":   {item(long, 1), place(func(p *manifest.Place) { p.Keeps = true }), backend.ErrInvalidManifest},
+		"with a volume":      {item(long, 1), place(func(p *manifest.Place) { p.Volumes = []provider.VolumeSpec{{Name: "v", MountPath: "/data"}} }), backend.ErrInvalidManifest},
 		"none of it":         {item("", 0), somewhere(), backend.ErrValidation},
 		"less than none":     {item("", -1), somewhere(), backend.ErrValidation},
 		"too many":           {item("", 1001), somewhere(), backend.ErrValidation},
@@ -144,6 +143,39 @@ func TestAServiceThatCannotRunIsRefusedByItsKind(t *testing.T) {
 	}
 	if _, err := stack.Workload(item("", 1000), somewhere()); err != nil {
 		t.Error(err)
+	}
+}
+
+// A name is as long as providers take it, so that none is refused that they would run
+// and none accepted that they would not.
+func TestANameIsAsLongAsTheProviderTakesIt(t *testing.T) {
+	stateless, stateful := somewhere(), somewhere()
+	stateful.Keeps = true
+	for _, c := range []struct {
+		length int
+		place  manifest.Place
+		taken  bool
+	}{
+		{provider.MaxNameLength + 1, stateless, true},
+		{provider.MaxServiceNameLength, stateless, true},
+		{provider.MaxNameLength + 1, stateful, true},
+		{provider.MaxStatefulNameLength, stateful, true},
+		{provider.MaxStatefulNameLength + 1, stateful, false},
+		{provider.MaxServiceNameLength, stateful, false},
+	} {
+		name := strings.Repeat("n", c.length)
+		w, err := parse(t, `{"services":{"`+name+`":{"image":"a"}}}`).Workload(backend.LeaseItem{ServiceName: name, Quantity: 1}, c.place)
+		if c.taken {
+			if err != nil {
+				t.Errorf("%d characters: %v", c.length, err)
+				continue
+			}
+			w.Request.InstanceID, w.Request.ReleaseID, w.Request.TenantID = id.New(id.KindWorkload), id.New(id.KindRelease), "t"
+			err = w.Request.Validate()
+		}
+		if c.taken != (err == nil) || err != nil && !strings.Contains(err.Error(), "more than 59 characters") {
+			t.Errorf("%d characters, kept %t: %v", c.length, c.place.Keeps, err)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 type Leases interface {
 	Inspect(ctx context.Context, lease string) (*hosting.Inspection, error)
 	Matching(prefix string, limit int) (leases []string, more bool)
+	Retained(after string, limit int) (sets []hosting.VolumeSet, more bool)
 	CountByStatus() map[backend.ProvisionStatus]int
 	Draining() hosting.Drain
 	Drain(ctx context.Context, on bool) (hosting.Drain, error)

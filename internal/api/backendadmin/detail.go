@@ -20,6 +20,12 @@ func detail(in *hosting.Inspection) wire.BackendLeaseDetail {
 	for _, instance := range in.Leaving {
 		out.Leaving = append(out.Leaving, instance.String())
 	}
+	for _, d := range in.Domains {
+		out.Domains = append(out.Domains, wire.BackendDomain{Service: d.Service, Domain: d.Name, State: d.State, Why: d.Why, Since: d.Since, Again: d.Again})
+	}
+	for _, s := range in.Volumes {
+		out.Volumes = append(out.Volumes, volumeSet(s))
+	}
 	for _, r := range slices.Backward(in.Releases) {
 		out.Releases = append(out.Releases, wire.BackendRelease{
 			Version: r.Version, Status: r.Status, CreatedAt: r.CreatedAt, Images: r.Images, Reason: string(r.Reason), Message: r.Message,
@@ -34,10 +40,27 @@ func leaseOf(p backend.ProvisionInfo) wire.BackendLease {
 		CreatedAt: p.CreatedAt, FailCount: p.FailCount, Reason: string(p.Reason), Message: p.Message, RetainedUntil: p.RetainedUntil,
 		Image: p.Image, SKU: p.SKU, Quantity: p.Quantity, ServiceImages: p.ServiceImages,
 	}
-	for _, item := range p.Items {
-		out.Items = append(out.Items, wire.BackendItem{
+	out.Items = itemsOf(p.Items)
+	return out
+}
+
+func itemsOf(items []backend.LeaseItem) []wire.BackendItem {
+	var out []wire.BackendItem
+	for _, item := range items {
+		out = append(out, wire.BackendItem{
 			SKU: item.SKU, Quantity: item.Quantity, ServiceName: item.ServiceName, CustomDomain: item.CustomDomain,
 		})
+	}
+	return out
+}
+
+func volumeSet(s hosting.VolumeSet) wire.BackendVolumeSet {
+	out := wire.BackendVolumeSet{
+		ID: s.ID, State: s.State, Owner: s.Owner, Left: s.Left, LeftAt: s.LeftAt, DiskMB: s.DiskMB, RetainedUntil: s.Until,
+		Attempts: s.Attempts, TriedAt: s.TriedAt, Volumes: []wire.BackendVolume{},
+	}
+	for _, v := range s.Volumes {
+		out.Volumes = append(out.Volumes, wire.BackendVolume{Service: v.Service, Index: v.Index, Path: v.Path, ID: v.ID})
 	}
 	return out
 }

@@ -4,7 +4,9 @@
 //
 //	GET  /admin/status           name, version, health, drain, capacity, leases by status
 //	GET  /admin/leases           UUIDs of leases; prefix=, limit= up to 200
-//	GET  /admin/leases/{lease}   the row of a lease with its history and its callbacks
+//	GET  /admin/leases/{lease}   the row of a lease with its history, domains, volumes and
+//	                             callbacks, or what is kept of one that is gone
+//	GET  /admin/retentions       volumes that leases left; continue=, limit= up to 200
 //	GET  /admin/drain            whether leases are taken
 //	POST /admin/drain            {"on": true} or {"on": false}
 //	GET  /provisions, /provisions/{lease}, /info/{lease}, /logs/{lease},

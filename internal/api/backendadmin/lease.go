@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +19,7 @@ import (
 	"github.com/berth-cloud/berth/internal/wire"
 )
 
-// Bounds of a list of UUIDs.
+// Bounds of lists.
 const (
 	maxNames    = 200
 	lenOfLeases = 36
@@ -27,19 +28,48 @@ const (
 // leases is UUIDs that begin alike.
 func (a *admin) leases(r *http.Request) (any, error) {
 	q := r.URL.Query()
-	prefix, limit := strings.ToLower(q.Get("prefix")), maxNames
+	prefix := strings.ToLower(q.Get("prefix"))
 	if len(prefix) > lenOfLeases || strings.Trim(prefix, "0123456789abcdef-") != "" {
 		return nil, invalid(fmt.Sprintf("%.64q begins no UUID", q.Get("prefix")), "Write the first characters of a lease's UUID.")
 	}
-	if q.Has("limit") {
-		n, err := strconv.Atoi(q.Get("limit"))
-		if err != nil || n < 1 || n > maxNames {
-			return nil, invalid(fmt.Sprintf("limit is not a number from 1 to %d", maxNames), "Leave it out for the most.")
-		}
-		limit = n
+	limit, err := limitOf(q)
+	if err != nil {
+		return nil, err
 	}
 	names, more := a.deps.Leases.Matching(prefix, limit)
 	return wire.BackendLeaseNames{Leases: notNil(names), More: more}, nil
+}
+
+// limitOf is how many are asked for.
+func limitOf(q url.Values) (int, error) {
+	if !q.Has("limit") {
+		return maxNames, nil
+	}
+	n, err := strconv.Atoi(q.Get("limit"))
+	if err != nil || n < 1 || n > maxNames {
+		return 0, invalid(fmt.Sprintf("limit is not a number from 1 to %d", maxNames), "Leave it out for the most.")
+	}
+	return n, nil
+}
+
+// retentions is a page of what leases left.
+func (a *admin) retentions(r *http.Request) (any, error) {
+	q := r.URL.Query()
+	limit, err := limitOf(q)
+	if err != nil {
+		return nil, err
+	}
+	sets, more := a.deps.Leases.Retained(q.Get("continue"), limit)
+	out := wire.BackendRetentionList{Retentions: []wire.BackendRetention{}}
+	for _, s := range sets {
+		out.Retentions = append(out.Retentions, wire.BackendRetention{
+			LeaseUUID: s.Left, Tenant: s.Tenant, Items: itemsOf(s.Items), BackendVolumeSet: volumeSet(s),
+		})
+	}
+	if more && len(sets) > 0 {
+		out.Continue = sets[len(sets)-1].ID
+	}
+	return out, nil
 }
 
 // lease is all that is known of one.
@@ -88,7 +118,7 @@ func (a *admin) instances(ctx context.Context, lease string) []wire.BackendInsta
 			for port, at := range one.Ports {
 				ports[port] = net.JoinHostPort(at.HostIP, at.HostPort)
 			}
-			out = append(out, wire.BackendInstance{Service: service, Index: one.InstanceIndex, Container: one.ContainerID, Status: one.Status, Ports: ports})
+			out = append(out, wire.BackendInstance{Service: service, Index: one.InstanceIndex, Name: one.FQDN, Container: one.ContainerID, Status: one.Status, Ports: ports})
 		}
 	}
 	return out

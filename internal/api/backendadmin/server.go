@@ -45,6 +45,7 @@ func (a *admin) routes() []route {
 		{pattern: "GET /admin/status", rule: api.RuleAdmin, handle: a.status},
 		{pattern: "GET /admin/leases", rule: api.RuleAdmin, handle: a.leases},
 		{pattern: "GET /admin/leases/{lease}", rule: api.RuleAdmin, handle: a.lease},
+		{pattern: "GET /admin/retentions", rule: api.RuleAdmin, handle: a.retentions},
 		{pattern: "GET /admin/drain", rule: api.RuleAdmin, handle: a.drain},
 		{pattern: "POST /admin/drain", rule: api.RuleAdmin, handle: a.setDrain},
 		{pattern: "/admin/", rule: api.RuleAdmin, handle: func(r *http.Request) (any, error) {

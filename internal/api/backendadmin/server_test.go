@@ -153,6 +153,8 @@ func TestRequestsThatAreNotWellFormedChangeNothing(t *testing.T) {
 		"GET /admin/leases?prefix=" + lease + "0 ":                  http.StatusBadRequest,
 		"GET /admin/leases?limit=0 ":                                http.StatusBadRequest,
 		"GET /admin/leases?limit=201 ":                              http.StatusBadRequest,
+		"GET /admin/retentions?limit=0 ":                            http.StatusBadRequest,
+		"GET /admin/retentions?limit=x ":                            http.StatusBadRequest,
 	} {
 		method, rest, _ := strings.Cut(what, " ")
 		path, body, _ := strings.Cut(rest, " ")

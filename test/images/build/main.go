@@ -38,6 +38,11 @@ func main() {
 		env[k] = v
 		return nil
 	})
+	var volumes []string
+	flag.Func("volume", "DIRECTORY that every image declares as a volume; may be repeated", func(s string) error {
+		volumes = append(volumes, s)
+		return nil
+	})
 	flag.Parse()
 	versions := flag.Args()
 	if len(versions) == 0 {
@@ -48,13 +53,13 @@ func main() {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
-	if err := build(ctx, *docker, *name, env, versions); err != nil {
+	if err := build(ctx, *docker, *name, env, volumes, versions); err != nil {
 		fmt.Fprintln(os.Stderr, "build:", err)
 		os.Exit(1)
 	}
 }
 
-func build(ctx context.Context, docker, name string, env map[string]string, versions []string) error {
+func build(ctx context.Context, docker, name string, env map[string]string, volumes, versions []string) error {
 	engine, err := image.Connect(docker)
 	if err != nil {
 		return err
@@ -65,7 +70,7 @@ func build(ctx context.Context, docker, name string, env map[string]string, vers
 		return err
 	}
 	for _, version := range versions {
-		c := image.Config{Env: maps.Clone(env), Labels: map[string]string{"org.opencontainers.image.version": version}}
+		c := image.Config{Env: maps.Clone(env), Labels: map[string]string{"org.opencontainers.image.version": version}, Volumes: volumes}
 		c.Env["VERSION"] = version
 		img, err := image.Assemble(binary, c)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -136,6 +137,19 @@ func (d *Daemon) Await(lease string, status backend.ProvisionStatus) error {
 		}
 		s, err := d.outbox.Look(ctx, lease)
 		return err == nil && s.Attempts > 0 && s.Failure != ""
+	})
+}
+
+// AwaitDomain returns once a domain of a lease is so far, as the operator sees it.
+func (d *Daemon) AwaitDomain(lease, domain, state string) error {
+	return d.until(lease+" has "+domain+", "+state, func(ctx context.Context) bool {
+		in, err := d.Hosting.Inspect(ctx, lease)
+		if err != nil {
+			return false
+		}
+		return slices.ContainsFunc(in.Domains, func(one hosting.Domain) bool {
+			return one.Name == domain && one.State == state && (one.Why != "" || state == "served")
+		})
 	})
 }
 

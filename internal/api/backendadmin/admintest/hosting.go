@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/berth-cloud/berth/backend/hosting/manifest"
 	"github.com/berth-cloud/berth/backend/hosting/outbox"
 	"github.com/berth-cloud/berth/backend/hosting/pool"
+	"github.com/berth-cloud/berth/backend/hosting/resolvable"
 	"github.com/berth-cloud/berth/backend/hosting/sku"
 	"github.com/berth-cloud/berth/provider"
 	"github.com/berth-cloud/berth/provider/memory"
@@ -38,6 +40,28 @@ func (o handOver) Add(ctx context.Context, op, lease, url string, payload backen
 	return o.Outbox.Add(ctx, lease, url, op, payload)
 }
 
+// plane is a data plane that takes every route, but for hosts that begin with "taken.",
+// and the DNS, which knows every domain but those that begin with "nowhere.".
+type plane struct{}
+
+func (plane) Check(_ context.Context, domain string) error {
+	if strings.HasPrefix(domain, "nowhere.") {
+		return resolvable.ErrNoAddress
+	}
+	return nil
+}
+
+func (plane) Changed() {}
+
+func (plane) Host(host, _ string) hosting.Answer {
+	if strings.HasPrefix(host, "taken.") {
+		return hosting.Refused
+	}
+	return hosting.Served
+}
+
+func (plane) Left(string) bool { return true }
+
 func (d *Daemon) host(ctx context.Context, store provider.StateStore) error {
 	d.mem = memory.New(memory.Options{Mode: memory.Stepped})
 	for version, word := range map[string]string{"1": "one", "2": "two"} {
@@ -48,6 +72,11 @@ func (d *Daemon) host(ctx context.Context, store provider.StateStore) error {
 			}},
 		})
 	}
+	d.mem.Cluster().AddImage("docker.io/library/store:1", memory.Image{
+		Entrypoint: []string{"/serve"}, Volumes: []string{"/data"}, Programs: map[string]memory.Program{"/serve": func(ctx context.Context, p *memory.Process) int {
+			return memory.Serve(ctx, p)
+		}},
+	})
 	d.mem.Cluster().AddImage("docker.io/library/broken:1", memory.Image{
 		Entrypoint: []string{"/fail"}, Programs: map[string]memory.Program{"/fail": func(context.Context, *memory.Process) int { return 3 }},
 	})
@@ -61,12 +90,16 @@ func (d *Daemon) host(ctx context.Context, store provider.StateStore) error {
 		return err
 	}
 	catalog, err := sku.New(sku.Config{
-		Profiles: []sku.Profile{{Name: "micro", CPUCores: 0.25, MemoryMB: 64}}, Mapping: []sku.Mapping{{SKU: "018f3c1e-7b2a-7c4d-9e5f-00000000000a", Profile: "micro"}},
+		Profiles: []sku.Profile{{Name: "micro", CPUCores: 0.25, MemoryMB: 64}, {Name: "disk", CPUCores: 0.25, MemoryMB: 64, DiskMB: 128}},
+		Mapping: []sku.Mapping{
+			{SKU: "018f3c1e-7b2a-7c4d-9e5f-00000000000a", Profile: "micro"}, {SKU: "018f3c1e-7b2a-7c4d-9e5f-00000000000b", Profile: "disk"},
+		},
+		DiskEnforcement: sku.DiskUnenforced,
 	})
 	if err != nil {
 		return err
 	}
-	if d.pool, err = pool.New(pool.Config{Total: sku.Size{MilliCPU: 2000, MemoryMB: 512}}); err != nil {
+	if d.pool, err = pool.New(pool.Config{Total: sku.Size{MilliCPU: 2000, MemoryMB: 512, DiskMB: 1024}}); err != nil {
 		return err
 	}
 	images, err := manifest.NewPolicy("docker.io")
@@ -77,7 +110,9 @@ func (d *Daemon) host(ctx context.Context, store provider.StateStore) error {
 	d.Hosting, err = hosting.Open(ctx, hosting.Config{
 		Name: "memory-1", Provider: d.mem, Store: store, Outbox: handOver{d.outbox}, SKUs: catalog, Pool: d.pool, Images: images,
 		BindAddress: netip.MustParseAddr("127.0.0.1"), Now: now, NewID: func() string { return fmt.Sprint("op-", ops.Add(1)) },
-		Timing: hosting.Timing{Recheck: 20 * time.Millisecond},
+		Timing:    hosting.Timing{Recheck: 20 * time.Millisecond},
+		Retention: hosting.Retention{OnClose: true, Grace: 24 * time.Hour},
+		Ingress:   &hosting.Ingress{Wildcard: "leases.example.net", Gate: plane{}, Router: plane{}, Machine: "boot-1"},
 	})
 	return err
 }
