@@ -125,7 +125,7 @@ func (h *Hosting) follow(ctx context.Context, k kept) (time.Duration, error) {
 	if k.row.Names.Leaving {
 		return h.depart(ctx, k)
 	}
-	unguarded := h.guarded(ctx)
+	unguarded := h.guarded(ctx, k.row)
 	w, p, err := h.think(ctx, k.row, unguarded == nil)
 	if errors.Is(err, errUnusable) && k.row.Op != nil {
 		h.cfg.Logger.ErrorContext(ctx, "a manifest cannot be used", "lease", k.row.Lease, "error", err)

@@ -24,11 +24,12 @@ import (
 	"github.com/berth-cloud/berth/secrets"
 )
 
-// SKUs: without a disk, with one, and with a smaller one.
+// SKUs: without a disk, with one, with a smaller one, and with a larger one.
 const (
 	micro = "018f3c1e-7b2a-7c4d-9e5f-00000000000a"
 	disk  = "018f3c1e-7b2a-7c4d-9e5f-00000000000b"
 	tiny  = "018f3c1e-7b2a-7c4d-9e5f-00000000000c"
+	large = "018f3c1e-7b2a-7c4d-9e5f-00000000000d"
 )
 
 // world is a hosting on a cluster in memory, with its callbacks.
@@ -180,8 +181,9 @@ func (w *world) tryOpen() error {
 	catalog, err := sku.New(sku.Config{
 		Profiles: []sku.Profile{
 			{Name: "micro", CPUCores: 0.25, MemoryMB: 64}, {Name: "disk", CPUCores: 0.25, MemoryMB: 64, DiskMB: 64}, {Name: "tiny", CPUCores: 0.25, MemoryMB: 64, DiskMB: 1},
+			{Name: "large", CPUCores: 0.25, MemoryMB: 64, DiskMB: 128},
 		},
-		Mapping:         []sku.Mapping{{SKU: micro, Profile: "micro"}, {SKU: disk, Profile: "disk"}, {SKU: tiny, Profile: "tiny"}},
+		Mapping:         []sku.Mapping{{SKU: micro, Profile: "micro"}, {SKU: disk, Profile: "disk"}, {SKU: tiny, Profile: "tiny"}, {SKU: large, Profile: "large"}},
 		DiskEnforcement: sku.DiskUnenforced,
 	})
 	if err != nil {
