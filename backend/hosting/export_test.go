@@ -183,3 +183,11 @@ func (g *Ingress) RoutesOfTwins(lease string) []Route {
 	a, b := twin(1), twin(2)
 	return g.routes([]*row{b, a})
 }
+
+// Tried is how often it was tried to remove what a lease left.
+func (h *Hosting) Tried(lease string) int {
+	if s := h.sets.leftBy(lease); s != nil {
+		return s.Attempts
+	}
+	return 0
+}

@@ -122,6 +122,10 @@ func (h *Hosting) advance(ctx context.Context, lease string) (time.Duration, err
 
 // follow makes what is true follow a row.
 func (h *Hosting) follow(ctx context.Context, k kept) (time.Duration, error) {
+	if next := steadied(k.row, h.cfg.Now(), h.cfg.Timing); next != nil {
+		h.cfg.Logger.WarnContext(ctx, "the clock was put back; what a lease waits for comes no later", "lease", k.row.Lease)
+		return soon, h.write(ctx, next, k)
+	}
 	if k.row.Names.Leaving {
 		return h.depart(ctx, k)
 	}
