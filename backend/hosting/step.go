@@ -166,7 +166,7 @@ func (h *Hosting) think(ctx context.Context, r *row, guarded bool) (*world, plan
 	}
 	h.remember(r, w)
 	p := planStep(r, w)
-	if p.confirm {
+	if p.confirm || h.unseen(r, w) {
 		if w, err = h.observe(ctx, r, guarded); err == nil {
 			p = planStep(r, w)
 		}

@@ -51,6 +51,7 @@ type world struct {
 	guard     hosting.Guard
 	machine   string
 	ask       time.Duration // between two looks at a domain
+	leave     time.Duration // that a lease waits for the data plane
 	*hosting.Hosting
 	pool *pool.Pool
 	proc *proc
@@ -208,7 +209,7 @@ func (w *world) tryOpen() error {
 			Name: "memory-1", Provider: mortal{w.mem, w.proc}, Store: traced{w.store, w.proc}, Outbox: lane{w.out, w.proc},
 			SKUs: catalog, Pool: w.pool, Images: images, Ingress: ingress, Guard: w.guard, BindAddress: netip.MustParseAddr("127.0.0.1"),
 			NewID: w.newID, Now: w.now, Retention: w.retention,
-			Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second, Ask: w.ask},
+			Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second, Ask: w.ask, Leave: w.leave},
 		})
 		if !errors.Is(err, errKilled) {
 			break
