@@ -191,3 +191,6 @@ func (h *Hosting) Tried(lease string) int {
 	}
 	return 0
 }
+
+// InDoubt reports whether it is not known of any row or set what was written last.
+func (h *Hosting) InDoubt() bool { return len(h.rows.doubted())+len(h.sets.doubted()) > 0 }

@@ -489,6 +489,9 @@ func (m *model) check(r *rapid.T) {
 	if m.Draining().On != m.draining {
 		r.Fatalf("whether leases are taken is forgotten: %+v, want %t", m.Draining(), m.draining)
 	}
+	if !m.InDoubt() {
+		m.checkPool(r)
+	}
 	for lease := range m.leases {
 		want := m.past.of(lease)
 		if got := m.sent(lease); len(got) > len(want) || !slices.Equal(got, want[:len(got)]) {
