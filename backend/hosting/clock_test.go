@@ -92,3 +92,32 @@ func TestAClockThatIsPutBackHoldsNothingUp(t *testing.T) {
 		})
 	}
 }
+
+// What a lease left last is what its clock does not say.
+func TestWhatALeaseLeftLastIsRestoredWhateverTheClockSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		a, b := leaseIDs[0], leaseIDs[1]
+		left := map[string]string{}
+		for _, life := range []string{"first", "last"} {
+			if err := w.Provision(t.Context(), provisionRequest(a, onDisk(one(1)), alone(serves(1)))); err != nil {
+				t.Fatal(err)
+			}
+			w.until("ready", func() bool { return w.rest() && w.status(a) == ready })
+			left[life] = w.found(a)["app/0"]
+			if err := w.Deprovision(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+			w.until("gone", func() bool { return w.rest() && w.status(a) == none })
+			w.skip(-5 * time.Hour)
+		}
+		w.open()
+		if err := w.Restore(t.Context(), backend.RestoreRequest{LeaseUUID: b, FromLeaseUUID: a, Tenant: "tenant-a", Items: onDisk(one(1)), CallbackURL: callbackURL}); err != nil {
+			t.Fatal(err)
+		}
+		w.until("restored", func() bool { return w.rest() && w.status(b) == ready })
+		if got := w.found(b)["app/0"]; got != left["last"] || got == left["first"] {
+			t.Errorf("it finds %q; was left %v", got, left)
+		}
+	})
+}

@@ -73,6 +73,7 @@ func TestHostingAgreesWithTheModel(t *testing.T) {
 			acts["guard"] = func(*rapid.T) { steps++; m.gate.fails.Store(!m.gate.fails.Load()) }
 			acts["plane"] = func(*rapid.T) { steps++; m.plane.set(func(p *plane) { p.down, p.excused = !p.down, true }) }
 			acts["drain"] = func(r *rapid.T) { steps++; m.drain(r) }
+			acts["clock"] = func(r *rapid.T) { steps++; m.skip(-time.Duration(rapid.IntRange(1, 10000).Draw(r, "s")) * time.Second) }
 			acts["push"] = func(*rapid.T) { steps++; m.push() }
 			acts["age"] = func(r *rapid.T) { steps++; m.age(r) }
 			r.Repeat(acts)
@@ -139,6 +140,7 @@ type modelLease struct {
 	was      *modelLease // that lease
 	finds    map[string]string
 	began    time.Time // of those that left something
+	turn     int       // in which they did
 }
 
 // quiet makes a request, and reports whether it was accepted. One that the store
@@ -349,9 +351,9 @@ func (m *model) leave(lease string, l *modelLease, has bool) {
 	switch lived := m.past.served(lease); {
 	case l.from != "" && !lived:
 		m.kept[l.from] = append(m.kept[l.from], l.was)
-		slices.SortFunc(m.kept[l.from], func(a, b *modelLease) int { return a.began.Compare(b.began) })
+		slices.SortFunc(m.kept[l.from], func(a, b *modelLease) int { return a.turn - b.turn })
 	case lived && has && m.retention.OnClose:
-		m.kept[lease] = append(m.kept[lease], &modelLease{items: l.items, image: l.image, finds: l.finds, began: l.began, domain: l.domain})
+		m.kept[lease] = append(m.kept[lease], &modelLease{items: l.items, image: l.image, finds: l.finds, began: l.began, turn: m.lives, domain: l.domain})
 	}
 }
 
@@ -411,7 +413,7 @@ func (m *model) age(r *rapid.T) {
 	m.settle(r)
 	m.ages += len(m.kept)
 	m.plane.set(func(p *plane) { p.excused = true })
-	m.skip(1001 * time.Hour)
+	m.skip(1500 * time.Hour) // the clock may have gone back meanwhile
 	clear(m.kept)
 	m.settle(r)
 }
