@@ -124,6 +124,7 @@ type model struct {
 
 	gate     gate
 	draining bool
+	faulty   bool // a fault was set up since it was at rest
 	lives    int
 
 	restores, finds, ages int
@@ -465,6 +466,7 @@ func (m *model) vanish(r *rapid.T, lease string) {
 
 // fault has something go wrong once.
 func (m *model) fault(r *rapid.T) {
+	m.faulty = true
 	n := rapid.IntRange(1, 8).Draw(r, "call")
 	kinds := []memory.FaultKind{0, 0, memory.FailBefore, memory.FailAfter, memory.Hang, memory.Lie, memory.CutBefore, memory.CutAfter}
 	if kind := rapid.SampledFrom(kinds).Draw(r, "kind"); kind != 0 {
@@ -491,7 +493,9 @@ func (m *model) check(r *rapid.T) {
 	if m.Draining().On != m.draining {
 		r.Fatalf("whether leases are taken is forgotten: %+v, want %t", m.Draining(), m.draining)
 	}
-	if !m.InDoubt() {
+	// What becomes of a write that failed is found by whoever looks first, and counted
+	// with the lease's next step.
+	if !m.faulty && !m.InDoubt() {
 		m.checkPool(r)
 	}
 	for lease := range m.leases {
@@ -530,6 +534,7 @@ func (m *model) settle(r *rapid.T) {
 	}
 	m.checkRest(r, modelLeases...)
 	m.checkRoutes(r)
+	m.faulty = m.faulty && !m.struck
 	m.checkKept(r)
 	for lease, l := range m.leases {
 		m.checkReleases(r, lease, l)
