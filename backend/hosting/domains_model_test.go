@@ -26,7 +26,7 @@ func TestDomainsAgreeWithTheModel(t *testing.T) {
 				return // a history of these takes long: one in seven is made
 			}
 			m := &domainModel{world: newWorld(scoped{t, r}), wants: map[string]string{}, removed: map[string]bool{}, seen: seen}
-			m.world.ask = 4 * time.Millisecond
+			m.world.ask, m.world.leave = 4*time.Millisecond, time.Second
 			m.open()
 			for _, lease := range leaseIDs {
 				m.bring(r, lease)

@@ -123,7 +123,7 @@ func (h *Hosting) performOnSet(ctx context.Context, r *row, w *world, e effect) 
 	case doOwn:
 		return h.own(ctx, r, w)
 	case doSpill:
-		return h.spill(ctx, r)
+		return h.left(ctx, r, h.spill(ctx, r))
 	case doGiveUp:
 		return h.left(ctx, r, h.giveUp(ctx, r))
 	case doGiveBack:

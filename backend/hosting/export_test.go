@@ -189,3 +189,14 @@ func Explain(st *provider.InstanceStatus) (backend.Reason, string) {
 	f := explain(st)
 	return f.Reason, f.Message
 }
+
+// Tried is how often it was tried to remove what a lease left.
+func (h *Hosting) Tried(lease string) int {
+	if s := h.sets.leftBy(lease); s != nil {
+		return s.Attempts
+	}
+	return 0
+}
+
+// InDoubt reports whether it is not known of any row or set what was written last.
+func (h *Hosting) InDoubt() bool { return len(h.rows.doubted())+len(h.sets.doubted()) > 0 }

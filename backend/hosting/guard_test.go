@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/backend"
+	"github.com/berth-cloud/berth/backend/hosting"
 )
 
 // gate is a guard that fails when it is told to.
@@ -136,5 +137,37 @@ func TestTheGuardIsAskedInEveryStep(t *testing.T) {
 				t.Error("a step of a lease that is ready does not ask")
 			}
 		}
+	})
+}
+
+// What a lease gives up is stored, restored and removed by nobody's leave.
+func TestAGuardThatFailsForEverKeepsNoLeaseFromGoing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, g := guardedWorld(t)
+		a, b := leaseIDs[0], leaseIDs[1]
+		for _, lease := range []string{a, b} {
+			if err := w.Provision(t.Context(), provisionRequest(lease, onDisk(one(1)), alone(serves(1)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.until("ready", func() bool { return w.rest() && w.status(a) == ready && w.status(b) == ready })
+		g.fails.Store(true)
+		if err := w.Deprovision(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		w.until("retained", func() bool { return w.rest() && w.status(a) == none && w.Left(a) })
+		// A restore cannot be, and what was retained is so again.
+		restore := backend.RestoreRequest{LeaseUUID: leaseIDs[2], FromLeaseUUID: a, Tenant: "tenant-a", Items: onDisk(one(1)), CallbackURL: callbackURL}
+		if err := w.Restore(t.Context(), restore); err != nil {
+			t.Fatal(err)
+		}
+		w.until("failed", func() bool { return w.status(leaseIDs[2]) == failed && !w.Claimed(a) && w.Left(a) })
+		w.retention = hosting.Retention{}
+		w.open()
+		if err := w.Deprovision(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		w.until("gone", func() bool { return w.rest() && w.status(b) == none && !w.Left(b) })
+		w.checkRest(t, leaseIDs...)
 	})
 }

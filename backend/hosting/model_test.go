@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"maps"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"testing"
@@ -44,6 +47,7 @@ func TestHostingAgreesWithTheModel(t *testing.T) {
 		rapid.Check(unhurried{t}, func(r *rapid.T) {
 			m := &model{world: newWorld(scoped{t, r}), leases: map[string]*modelLease{}, kept: map[string][]*modelLease{}}
 			m.retention = hosting.Retention{OnClose: rapid.IntRange(0, 3).Draw(r, "retains") > 0, Grace: 1000 * time.Hour}
+			m.world.guard, m.world.leave = &m.gate, time.Second
 			m.open()
 			for _, lease := range modelLeases {
 				m.leases[lease] = &modelLease{}
@@ -66,6 +70,11 @@ func TestHostingAgreesWithTheModel(t *testing.T) {
 			acts["fault"] = func(r *rapid.T) { steps++; m.fault(r) }
 			acts["rest"] = func(r *rapid.T) { steps++; m.settle(r) }
 			acts["rest more"] = acts["rest"]
+			acts["guard"] = func(*rapid.T) { steps++; m.gate.fails.Store(!m.gate.fails.Load()) }
+			acts["plane"] = func(*rapid.T) { steps++; m.plane.set(func(p *plane) { p.down, p.excused = !p.down, true }) }
+			acts["drain"] = func(r *rapid.T) { steps++; m.drain(r) }
+			acts["clock"] = func(r *rapid.T) { steps++; m.skip(-time.Duration(rapid.IntRange(1, 10000).Draw(r, "s")) * time.Second) }
+			acts["push"] = func(*rapid.T) { steps++; m.push() }
 			acts["age"] = func(r *rapid.T) { steps++; m.age(r) }
 			r.Repeat(acts)
 			m.settle(r)
@@ -113,6 +122,11 @@ type model struct {
 	leases map[string]*modelLease
 	kept   map[string][]*modelLease // what is retained, by the lease that left it, the last one last
 
+	gate     gate
+	draining bool
+	faulty   bool // a fault was set up since it was at rest
+	lives    int
+
 	restores, finds, ages int
 }
 
@@ -127,6 +141,7 @@ type modelLease struct {
 	was      *modelLease // that lease
 	finds    map[string]string
 	began    time.Time // of those that left something
+	turn     int       // in which they did
 }
 
 // quiet makes a request, and reports whether it was accepted. One that the store
@@ -155,6 +170,9 @@ func (m *model) provision(r *rapid.T, lease string) {
 		return m.Provision(ctx, provisionRequest(lease, items, manifestFor(items, service)))
 	})
 	may := status == none || status == failed || status == failing
+	if m.refuses(r, ok, refusal) {
+		return
+	}
 	if refusal != nil && (may || !errors.Is(refusal, backend.ErrAlreadyProvisioned)) {
 		r.Fatalf("lease %s is %q, and Provision says %v", lease, status, refusal)
 	}
@@ -174,6 +192,33 @@ func (m *model) provision(r *rapid.T, lease string) {
 	} else if !good || service == serves(2) {
 		l.image = "program:2"
 	}
+}
+
+// drain has leases be taken no more, or again. A fault may strike it.
+func (m *model) drain(r *rapid.T) {
+	on := !m.draining
+	for range 5 {
+		m.revive()
+		if d, err := m.Drain(context.Background(), on); err == nil && d.On == on {
+			m.draining = on
+			return
+		}
+	}
+	r.Fatal("whether leases are taken cannot be set")
+}
+
+// refuses reports whether a lease was refused because none is taken.
+func (m *model) refuses(r *rapid.T, ok bool, refusal error) bool {
+	if ok && m.draining {
+		r.Fatal("a lease came in while none is taken")
+	}
+	if !errors.Is(refusal, backend.ErrInsufficientResources) {
+		return false
+	}
+	if !m.draining {
+		r.Fatalf("leases are taken, and one is refused: %v", refusal)
+	}
+	return true
 }
 
 // service is one that comes up, or does not.
@@ -250,6 +295,7 @@ func (m *model) deprovision(r *rapid.T, lease string) {
 	}
 	if ok {
 		m.leases[lease].image, m.leases[lease].items = image, items // what was on its way does not come
+		m.lives++                                                   // so that a domain is not asked for by who lives on and by who is restored
 		m.leave(lease, m.leases[lease], has && status != deprovisioning)
 		*m.leases[lease] = modelLease{}
 	}
@@ -306,9 +352,9 @@ func (m *model) leave(lease string, l *modelLease, has bool) {
 	switch lived := m.past.served(lease); {
 	case l.from != "" && !lived:
 		m.kept[l.from] = append(m.kept[l.from], l.was)
-		slices.SortFunc(m.kept[l.from], func(a, b *modelLease) int { return a.began.Compare(b.began) })
+		slices.SortFunc(m.kept[l.from], func(a, b *modelLease) int { return a.turn - b.turn })
 	case lived && has && m.retention.OnClose:
-		m.kept[lease] = append(m.kept[lease], &modelLease{items: l.items, image: l.image, finds: l.finds, began: l.began})
+		m.kept[lease] = append(m.kept[lease], &modelLease{items: l.items, image: l.image, finds: l.finds, began: l.began, turn: m.lives, domain: l.domain})
 	}
 }
 
@@ -332,11 +378,15 @@ func (m *model) restore(r *rapid.T, lease string) {
 	items := onDisk(one(1))
 	if was != nil {
 		items = onDisk(slices.Clone(was.items))
+		items[0].CustomDomain = rapid.SampledFrom([]string{"", was.domain}).Draw(r, "domain")
 	}
 	status, left, claimed := m.status(lease), m.Left(from) && was != nil, m.Claimed(from)
 	ok, refusal := m.quiet(r, lease, func(ctx context.Context) error {
 		return m.Restore(ctx, backend.RestoreRequest{LeaseUUID: lease, FromLeaseUUID: from, Tenant: "tenant-a", Items: items, CallbackURL: callbackURL})
 	})
+	if m.refuses(r, ok, refusal) {
+		return
+	}
 	may := status == none && left && !claimed
 	known := errors.Is(refusal, backend.ErrAlreadyProvisioned) || errors.Is(refusal, backend.ErrNotRetained) || errors.Is(refusal, backend.ErrInvalidState)
 	if refusal != nil && (may && !errors.Is(refusal, backend.ErrInvalidState) || !known) {
@@ -363,7 +413,8 @@ func (m *model) age(r *rapid.T) {
 	}
 	m.settle(r)
 	m.ages += len(m.kept)
-	m.skip(1001 * time.Hour)
+	m.plane.set(func(p *plane) { p.excused = true })
+	m.skip(1500 * time.Hour) // the clock may have gone back meanwhile
 	clear(m.kept)
 	m.settle(r)
 }
@@ -374,7 +425,7 @@ func (m *model) domain(r *rapid.T, lease string) {
 	if items == nil {
 		items = one(1)
 	}
-	items[0].CustomDomain = rapid.SampledFrom([]string{"", "a" + lease + ".example.org", "b" + lease + ".example.org"}).Draw(r, "domain")
+	items[0].CustomDomain = rapid.SampledFrom([]string{"", fmt.Sprintf("a%d-%s.example.org", m.lives, lease), fmt.Sprintf("b%d-%s.example.org", m.lives, lease)}).Draw(r, "domain")
 	ok, refusal := m.quiet(r, lease, func(ctx context.Context) error { return m.ReconcileCustomDomain(ctx, lease, items) })
 	switch {
 	case refusal != nil:
@@ -387,6 +438,7 @@ func (m *model) domain(r *rapid.T, lease string) {
 }
 
 func (m *model) step(r *rapid.T, _ string) {
+	m.push()
 	leases, _ := m.Leases(context.Background())
 	for _, lease := range leases {
 		_, _ = m.Step(context.Background(), lease)
@@ -414,6 +466,7 @@ func (m *model) vanish(r *rapid.T, lease string) {
 
 // fault has something go wrong once.
 func (m *model) fault(r *rapid.T) {
+	m.faulty = true
 	n := rapid.IntRange(1, 8).Draw(r, "call")
 	kinds := []memory.FaultKind{0, 0, memory.FailBefore, memory.FailAfter, memory.Hang, memory.Lie, memory.CutBefore, memory.CutAfter}
 	if kind := rapid.SampledFrom(kinds).Draw(r, "kind"); kind != 0 {
@@ -437,6 +490,14 @@ func (m *model) check(r *rapid.T) {
 	if wrong := m.past.faults(); len(wrong) > 0 {
 		r.Fatal(wrong)
 	}
+	if m.Draining().On != m.draining {
+		r.Fatalf("whether leases are taken is forgotten: %+v, want %t", m.Draining(), m.draining)
+	}
+	// What becomes of a write that failed is found by whoever looks first, and counted
+	// with the lease's next step.
+	if !m.faulty && !m.InDoubt() {
+		m.checkPool(r)
+	}
 	for lease := range m.leases {
 		want := m.past.of(lease)
 		if got := m.sent(lease); len(got) > len(want) || !slices.Equal(got, want[:len(got)]) {
@@ -447,6 +508,11 @@ func (m *model) check(r *rapid.T) {
 
 // settle lets everything come to rest, and holds it against the model.
 func (m *model) settle(r *rapid.T) {
+	m.gate.fails.Store(false)
+	m.plane.set(func(p *plane) { p.down = false })
+	if m.draining {
+		m.drain(r)
+	}
 	calm := func() bool {
 		m.check(r)
 		if waiting, _ := m.out.Pending(context.Background()); m.Busy() || len(waiting) > 0 {
@@ -467,10 +533,66 @@ func (m *model) settle(r *rapid.T) {
 		r.Fatal("it does not come to rest")
 	}
 	m.checkRest(r, modelLeases...)
+	m.checkRoutes(r)
+	m.faulty = m.faulty && !m.struck
 	m.checkKept(r)
 	for lease, l := range m.leases {
 		m.checkReleases(r, lease, l)
 	}
+}
+
+// checkRoutes has requests be sent to what serves now, and to nothing else.
+func (m *model) checkRoutes(r *rapid.T) {
+	m.push()
+	m.plane.set(func(p *plane) { p.excused = false })
+	wrong := ""
+	for range 4 { // a fault of the test may strike the look
+		m.revive()
+		if wrong = m.wrongRoute(); wrong == "" {
+			return
+		}
+	}
+	r.Fatal(wrong)
+}
+
+func (m *model) wrongRoute() string {
+	for host, route := range m.plane.routes() {
+		l := m.leases[route.Lease]
+		if l == nil || l.want == none || l.image == "" {
+			return fmt.Sprintf("%s leads to lease %s, which is not there", host, route.Lease)
+		}
+		own := m.addresses(route.Lease)
+		for _, target := range route.Targets {
+			if !slices.Contains(own, target.Address) {
+				return fmt.Sprintf("%s of lease %s leads to %s; it has %v", host, route.Lease, target.Address, own)
+			}
+		}
+		if l.want == ready && len(route.Targets) == 0 {
+			return fmt.Sprintf("%s of lease %s, which is ready, leads nowhere", host, route.Lease)
+		}
+	}
+	return ""
+}
+
+// addresses are those of what runs of a lease, as the provider says.
+func (m *model) addresses(lease string) []netip.AddrPort {
+	var out []netip.AddrPort
+	for _, instance := range m.Workloads(lease) {
+		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second)
+		st, err := m.provider().Status(ctx, instance)
+		cancel()
+		if err != nil {
+			continue
+		}
+		for _, e := range st.Endpoints {
+			if u, err := url.Parse(e.URL); err == nil {
+				if at, err := netip.ParseAddrPort(u.Host); err == nil {
+					out = append(out, at)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // checkKept holds what is retained against the model.

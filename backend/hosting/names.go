@@ -68,3 +68,15 @@ func (n *names) wish(service string, w wish) {
 	}
 	n.Wishes[service] = w
 }
+
+// eachDomain calls fn for all domains that a lease has or wishes for.
+func (r *row) eachDomain(fn func(domain string)) {
+	for _, item := range r.Items {
+		if item.CustomDomain != "" {
+			fn(item.CustomDomain)
+		}
+	}
+	for _, w := range r.Names.Wishes {
+		fn(w.Domain)
+	}
+}

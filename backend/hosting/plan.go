@@ -292,8 +292,8 @@ func planGone(r *row, w *world) plan {
 	case s.leftBy(r.Lease) && s.State == setReaping && s.Attempts >= maxAttempts:
 		return plan{next: gone(r, backend.CallbackPayload{Status: backend.CallbackStatusFailed, Error: "volume cleanup exhausted"})}
 	case s.leftBy(r.Lease) && s.State == setReaping:
-		if due := s.TriedAt.Add(attemptWait(w.timing.Recheck, s.Attempts)); s.Attempts > 0 && w.now.Before(due) {
-			return plan{wait: due.Sub(w.now)}
+		if wait := attemptWait(w.timing.Recheck, s.Attempts) - since(s.TriedAt, w.now); s.Attempts > 0 && wait > 0 {
+			return plan{wait: wait}
 		}
 		return plan{effects: []effect{{verb: doEmpty}}}
 	}

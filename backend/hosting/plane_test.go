@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 
@@ -23,10 +25,11 @@ type plane struct {
 	refused map[string]string        // host -> route
 	told    int                      // times that the routes were said to be others
 	pushes  int
+	excused bool // it was down, or is not looked after: a lease may go without it
 }
 
 func newPlane() *plane {
-	return &plane{others: map[string]bool{}, dns: map[string]error{}, asked: map[string]int{}, table: map[string]hosting.Route{}, refused: map[string]string{}}
+	return &plane{others: map[string]bool{}, dns: map[string]error{}, asked: map[string]int{}, table: map[string]hosting.Route{}, refused: map[string]string{}, excused: true}
 }
 
 // ingress is what a process has of it.
@@ -122,6 +125,18 @@ func (p *plane) routes() map[string]hosting.Route {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.table)
+}
+
+// leadsTo reports whether requests are sent to an address.
+func (p *plane) leadsTo(at netip.Addr) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.table {
+		if slices.ContainsFunc(r.Targets, func(t hosting.Target) bool { return t.Address.Addr() == at }) {
+			return !p.excused && !p.down
+		}
+	}
+	return false
 }
 
 func (p *plane) set(f func(*plane)) {

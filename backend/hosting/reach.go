@@ -42,6 +42,23 @@ func (h *Hosting) reached(r *row, w *world) *row {
 	return next
 }
 
+// unseen reports whether an instance is not there any more that took requests: a second
+// look has to agree, as nobody tells of one that was overlooked.
+func (h *Hosting) unseen(r *row, w *world) bool {
+	next := h.reached(r, w)
+	if next == nil {
+		return false
+	}
+	for service, before := range r.Names.Seen {
+		for _, one := range before {
+			if !slices.Contains(next.Names.Seen[service], one) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // instancesOf are the instances of a service that take requests.
 func (h *Hosting) instancesOf(r *row, service string, st *provider.InstanceStatus) []seen {
 	if st == nil {

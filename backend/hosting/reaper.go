@@ -52,7 +52,7 @@ func (h *Hosting) reap(ctx context.Context) (time.Duration, error) {
 	var failures []error
 	reaped := 0
 	for _, s := range h.sets.all() {
-		tried := s.Attempts >= maxAttempts && h.cfg.Now().Before(s.TriedAt.Add(h.cfg.Timing.Reap))
+		tried := s.Attempts >= maxAttempts && since(s.TriedAt, h.cfg.Now()) < h.cfg.Timing.Reap
 		if s.State != setReaping || h.closing(s) || tried {
 			continue
 		}

@@ -170,7 +170,7 @@ func (h *Hosting) giveBack(ctx context.Context, id, lease string) error {
 // leaving is what is remembered of a lease that leaves its volumes.
 func (h *Hosting) leaving(r *row, s *set) *leaving {
 	l := &leaving{
-		Lease: r.Lease, CreatedAt: r.CreatedAt, At: h.cfg.Now(), Items: r.servedItems(), CallbackURL: r.CallbackURL,
+		Lease: r.Lease, CreatedAt: r.CreatedAt, At: h.cfg.Now(), Turn: h.sets.nextTurn(r.Lease), Items: r.servedItems(), CallbackURL: r.CallbackURL,
 		DiskMB: max(s.DiskMB, h.diskMB(r)), Disks: h.disks(r.servedItems()),
 	}
 	if rel := r.served(); rel != nil {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -181,6 +183,23 @@ func (m mortal) mounts(instance id.ID, volumes []provider.VolumeSpec) {
 	}
 }
 
+// routed notes a workload that is removed while requests are sent to it.
+func (m mortal) routed(ctx context.Context, instance id.ID) {
+	st, err := m.Provider.Status(ctx, instance)
+	if err != nil {
+		return
+	}
+	for _, e := range st.Endpoints {
+		u, err := url.Parse(e.URL)
+		if err != nil {
+			continue
+		}
+		if at, err := netip.ParseAddr(u.Hostname()); err == nil && at.Is4() && !at.IsLoopback() && m.w.plane.leadsTo(at) {
+			m.w.past.blame(fmt.Sprintf("workload %s is removed, and requests are sent to %s", instance, at))
+		}
+	}
+}
+
 // spills reports whether a lease gives up what an operation made.
 func (w *world) spills(lease, op string) bool {
 	rec, _ := w.store.Get(context.Background(), "leases/"+lease)
@@ -265,6 +284,7 @@ func (m mortal) Rollback(ctx context.Context, instance, release id.ID) error {
 }
 
 func (m mortal) Deprovision(ctx context.Context, instance id.ID) error {
+	m.routed(ctx, instance)
 	return m.change(ctx, "deprovision", instance, func() error {
 		if m.w.idle > 0 {
 			m.w.idle--

@@ -2,14 +2,17 @@ package hosting_test
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/berth-cloud/berth/backend"
 	"github.com/berth-cloud/berth/backend/hosting"
 	"github.com/berth-cloud/berth/backend/hosting/fqdn"
+	"github.com/berth-cloud/berth/provider/memory"
 )
 
 // hostsOf are those that lead to a lease.
@@ -206,4 +209,34 @@ func TestAnIngressWithoutItsPartsIsRefused(t *testing.T) {
 
 func items(lease string, domain string) []backend.LeaseItem {
 	return []backend.LeaseItem{{SKU: micro, Quantity: 1, CustomDomain: domain}}
+}
+
+// An engine that overlooks a container once takes no route away: nobody would tell that
+// it is there.
+func TestAContainerThatIsOverlookedOnceKeepsItsRoute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		a := leaseIDs[0]
+		if err := w.Provision(t.Context(), provisionRequest(a, one(2), alone(serves(1)))); err != nil {
+			t.Fatal(err)
+		}
+		w.until("ready", func() bool { return w.rest() && w.status(a) == ready })
+		want := w.Routes()
+		for call := 1; call <= 6; call++ {
+			w.cluster.Script(memory.Fault{Call: call, Kind: memory.Lie})
+			told := 0
+			for range 4 {
+				if _, err := w.Step(t.Context(), a); err != nil {
+					t.Fatal(err)
+				}
+				if got := w.Routes(); !reflect.DeepEqual(got, want) {
+					told++
+				}
+			}
+			if told > 0 {
+				t.Errorf("a lie at look %d takes a route away for %d of 4 looks: %+v", call, told, w.Routes())
+			}
+			w.rest()
+		}
+	})
 }

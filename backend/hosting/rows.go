@@ -28,6 +28,8 @@ type rows struct {
 	order []string // the leases that are known, sorted
 	// owner is the lease of each workload.
 	owner map[id.ID]string
+	// wanting has the leases that have each domain, or wish for it.
+	wanting map[string]map[string]bool
 	// changed is told of every row that becomes another, nil being none.
 	changed func(before, after *row)
 }
@@ -49,7 +51,7 @@ func openRows(ctx context.Context, store provider.StateStore) (*rows, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the leases: %w", err)
 	}
-	out := &rows{store: store, known: make(map[string]kept, len(keys)), doubt: map[string]bool{}, owner: map[id.ID]string{}}
+	out := &rows{store: store, known: make(map[string]kept, len(keys)), doubt: map[string]bool{}, owner: map[id.ID]string{}, wanting: map[string]map[string]bool{}}
 	for _, key := range keys {
 		rec, err := store.Get(ctx, key)
 		if err != nil {
@@ -165,9 +167,11 @@ func (s *rows) note(lease string, k kept) {
 	old, had := s.known[lease]
 	if had {
 		old.row.eachWorkload(func(w id.ID) { delete(s.owner, w) })
+		old.row.eachDomain(func(domain string) { s.unwant(domain, lease) })
 	}
 	if k.row != nil {
 		k.row.eachWorkload(func(w id.ID) { s.owner[w] = lease })
+		k.row.eachDomain(func(domain string) { s.want(domain, lease) })
 	}
 	at, _ := slices.BinarySearch(s.order, lease)
 	switch {
@@ -187,6 +191,38 @@ func (s *rows) ownerOf(workload id.ID) string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.owner[workload]
+}
+
+func (s *rows) want(domain, lease string) {
+	if s.wanting[domain] == nil {
+		s.wanting[domain] = map[string]bool{}
+	}
+	s.wanting[domain][lease] = true
+}
+
+func (s *rows) unwant(domain, lease string) {
+	delete(s.wanting[domain], lease)
+	if len(s.wanting[domain]) == 0 {
+		delete(s.wanting, domain)
+	}
+}
+
+// rivals are the rows that have a domain which a lease wishes for, or wish for it
+// too. There are few, however many leases there are.
+func (s *rows) rivals(r *row) []*row {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	had := map[string]bool{}
+	var out []*row
+	for _, w := range r.Names.Wishes {
+		for lease := range s.wanting[w.Domain] {
+			if !had[lease] {
+				had[lease] = true
+				out = append(out, s.known[lease].row)
+			}
+		}
+	}
+	return out
 }
 
 // page is the rows after a lease, at most limit of them (0: all), and whether there

@@ -80,6 +80,17 @@ func (s *sets) leftBy(lease string) *set {
 	return last
 }
 
+// nextTurn is above that of anything that a lease left.
+func (s *sets) nextTurn(lease string) int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	last := 0
+	for _, id := range s.left[lease] {
+		last = max(last, s.known[id].set.Left.Turn)
+	}
+	return last + 1
+}
+
 // all are the sets, by id.
 func (s *sets) all() []*set {
 	s.mu.RLock()

@@ -122,10 +122,14 @@ func (h *Hosting) advance(ctx context.Context, lease string) (time.Duration, err
 
 // follow makes what is true follow a row.
 func (h *Hosting) follow(ctx context.Context, k kept) (time.Duration, error) {
+	if next := steadied(k.row, h.cfg.Now(), h.cfg.Timing); next != nil {
+		h.cfg.Logger.WarnContext(ctx, "the clock was put back; what a lease waits for comes no later", "lease", k.row.Lease)
+		return soon, h.write(ctx, next, k)
+	}
 	if k.row.Names.Leaving {
 		return h.depart(ctx, k)
 	}
-	unguarded := h.guarded(ctx)
+	unguarded := h.guarded(ctx, k.row)
 	w, p, err := h.think(ctx, k.row, unguarded == nil)
 	if errors.Is(err, errUnusable) && k.row.Op != nil {
 		h.cfg.Logger.ErrorContext(ctx, "a manifest cannot be used", "lease", k.row.Lease, "error", err)
@@ -162,7 +166,7 @@ func (h *Hosting) think(ctx context.Context, r *row, guarded bool) (*world, plan
 	}
 	h.remember(r, w)
 	p := planStep(r, w)
-	if p.confirm {
+	if p.confirm || h.unseen(r, w) {
 		if w, err = h.observe(ctx, r, guarded); err == nil {
 			p = planStep(r, w)
 		}

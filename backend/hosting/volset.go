@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -64,9 +65,12 @@ type slot struct {
 
 // leaving is what has to be known of a lease that left its volumes.
 type leaving struct {
-	Lease       string              `json:"lease"`
-	CreatedAt   time.Time           `json:"created_at"`
-	At          time.Time           `json:"at"`
+	Lease     string    `json:"lease"`
+	CreatedAt time.Time `json:"created_at"`
+	At        time.Time `json:"at"`
+	// Turn counts the lives in which it left something, of which there is any left: the
+	// clock may have been put back between two.
+	Turn        int                 `json:"turn,omitempty"`
 	Items       []backend.LeaseItem `json:"items,omitempty"`
 	Images      map[string]string   `json:"images,omitempty"`
 	CallbackURL string              `json:"callback_url,omitempty"`
@@ -116,10 +120,7 @@ func (s *set) after(other *set) bool {
 	if gone, otherGone := s.State == setReaping, other.State == setReaping; gone != otherGone {
 		return otherGone
 	}
-	if c := s.Left.At.Compare(other.Left.At); c != 0 {
-		return c > 0
-	}
-	return s.ID > other.ID
+	return cmp.Or(cmp.Compare(s.Left.Turn, other.Left.Turn), s.Left.At.Compare(other.Left.At), cmp.Compare(s.ID, other.ID)) > 0
 }
 
 func (s *set) clone() *set {

@@ -38,8 +38,7 @@ func (h *Hosting) wishes(ctx context.Context, r *row) (*row, time.Duration, erro
 	if h.cfg.Ingress == nil || len(r.Names.Wishes) == 0 || r.Status != backend.ProvisionStatusReady {
 		return nil, 0, nil
 	}
-	all, _ := h.rows.page("", 0)
-	next, claimed, now := r.clone(), claimsOf(all), h.cfg.Now()
+	next, claimed, now := r.clone(), claimsOf(h.rows.rivals(r)), h.cfg.Now()
 	var due []string
 	var again time.Duration
 	changed := false

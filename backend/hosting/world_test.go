@@ -24,11 +24,12 @@ import (
 	"github.com/berth-cloud/berth/secrets"
 )
 
-// SKUs: without a disk, with one, and with a smaller one.
+// SKUs: without a disk, with one, with a smaller one, and with a larger one.
 const (
 	micro = "018f3c1e-7b2a-7c4d-9e5f-00000000000a"
 	disk  = "018f3c1e-7b2a-7c4d-9e5f-00000000000b"
 	tiny  = "018f3c1e-7b2a-7c4d-9e5f-00000000000c"
+	large = "018f3c1e-7b2a-7c4d-9e5f-00000000000d"
 )
 
 // world is a hosting on a cluster in memory, with its callbacks.
@@ -50,6 +51,7 @@ type world struct {
 	guard     hosting.Guard
 	machine   string
 	ask       time.Duration // between two looks at a domain
+	leave     time.Duration // that a lease waits for the data plane
 	*hosting.Hosting
 	pool *pool.Pool
 	proc *proc
@@ -180,8 +182,9 @@ func (w *world) tryOpen() error {
 	catalog, err := sku.New(sku.Config{
 		Profiles: []sku.Profile{
 			{Name: "micro", CPUCores: 0.25, MemoryMB: 64}, {Name: "disk", CPUCores: 0.25, MemoryMB: 64, DiskMB: 64}, {Name: "tiny", CPUCores: 0.25, MemoryMB: 64, DiskMB: 1},
+			{Name: "large", CPUCores: 0.25, MemoryMB: 64, DiskMB: 128},
 		},
-		Mapping:         []sku.Mapping{{SKU: micro, Profile: "micro"}, {SKU: disk, Profile: "disk"}, {SKU: tiny, Profile: "tiny"}},
+		Mapping:         []sku.Mapping{{SKU: micro, Profile: "micro"}, {SKU: disk, Profile: "disk"}, {SKU: tiny, Profile: "tiny"}, {SKU: large, Profile: "large"}},
 		DiskEnforcement: sku.DiskUnenforced,
 	})
 	if err != nil {
@@ -206,7 +209,7 @@ func (w *world) tryOpen() error {
 			Name: "memory-1", Provider: mortal{w.mem, w.proc}, Store: traced{w.store, w.proc}, Outbox: lane{w.out, w.proc},
 			SKUs: catalog, Pool: w.pool, Images: images, Ingress: ingress, Guard: w.guard, BindAddress: netip.MustParseAddr("127.0.0.1"),
 			NewID: w.newID, Now: w.now, Retention: w.retention,
-			Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second, Ask: w.ask},
+			Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second, Ask: w.ask, Leave: w.leave},
 		})
 		if !errors.Is(err, errKilled) {
 			break

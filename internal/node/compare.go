@@ -162,9 +162,10 @@ func keys(all []nftables.SetElement) []string {
 	return out
 }
 
-// gone is for what was there a moment ago.
+// gone is for what was there a moment ago. Of some errors the library keeps the words
+// alone.
 func gone(what string, err error) error {
-	if errors.Is(err, unix.ENOENT) {
+	if errors.Is(err, unix.ENOENT) || strings.HasSuffix(err.Error(), unix.ENOENT.Error()) {
 		return differs("it was changed during the look: %s: %w", what, err)
 	}
 	return unable(what, err)

@@ -21,8 +21,9 @@ func (l *Local) replace(ctx context.Context, want layout) error {
 	c.DelTable(t)
 	c.AddTable(t)
 	ids := map[string]uint32{}
-	for _, s := range want.sets {
-		made := &nftables.Set{Table: t, Name: s.name, KeyType: s.key, Interval: s.interval}
+	for i, s := range want.sets {
+		// A number of the batch alone: the library counts for all that use it, unguarded.
+		made := &nftables.Set{Table: t, ID: uint32(i + 1), Name: s.name, KeyType: s.key, Interval: s.interval}
 		if err := c.AddSet(made, s.elements); err != nil {
 			return unable("write the set "+s.name, err)
 		}

@@ -38,6 +38,7 @@ type Networks struct {
 	// and store included: two apps must not choose one subnet. Passes of apps
 	// whose network is known do not wait for it.
 	choosing sync.Mutex
+	last     netip.Prefix // that was tried
 	mu       sync.Mutex
 	known    map[string]bool
 }
@@ -145,7 +146,7 @@ func (n *Networks) create(ctx context.Context, app, name string, all []docker.Ne
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return storeError("subnet of app "+app, err)
 	}
-	for prefix := range subnets(n.Pool) {
+	for prefix := range n.inTurn(taken) {
 		if overlapsAny(prefix, taken) {
 			continue
 		}

@@ -36,6 +36,7 @@ type Pusher struct {
 	engine *reconcile.Engine
 	number number
 	source func() []hosting.Route // of Run
+	quiet  time.Time              // until when nothing is pushed; of the one worker
 
 	mu     sync.Mutex
 	pushed ingress.Facts // with the last table that was taken
@@ -61,6 +62,14 @@ var _ hosting.Router = (*Pusher)(nil)
 
 // How often a host is tried again that another owner has.
 const refusedFor = time.Minute
+
+// After a push come pauses times as long as it took without another one: a table is made
+// of all leases, and where they are many and keep changing, what changes meanwhile goes
+// together with the next.
+const (
+	pauses       = 4
+	longestPause = time.Second
+)
 
 // How a push is tried again that failed.
 const (
@@ -162,7 +171,14 @@ func (pass) Name() string { return key.String() }
 
 // Reconcile implements reconcile.Controller.
 func (c pass) Reconcile(ctx context.Context) (reconcile.Result, error) {
-	again, err := c.p.push(ctx)
+	p := c.p
+	if wait := p.quiet.Sub(p.cfg.Now()); wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	began := p.cfg.Now()
+	again, err := p.push(ctx)
+	now := p.cfg.Now()
+	p.quiet = now.Add(min(pauses*now.Sub(began), longestPause))
 	return reconcile.Result{RequeueAfter: again}, err
 }
 

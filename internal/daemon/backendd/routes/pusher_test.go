@@ -37,6 +37,7 @@ type plane struct {
 	flights map[string]int
 	news    chan struct{} // closed with each change
 	gone    bool
+	slow    time.Duration // that a push takes
 }
 
 func newPlane() *plane { return &plane{news: make(chan struct{})} }
@@ -50,6 +51,9 @@ func (p *plane) set(f func()) {
 }
 
 func (p *plane) Push(_ context.Context, t table.Table) (table.Ack, error) {
+	if p.slow > 0 {
+		<-time.After(p.slow)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.gone {
@@ -357,4 +361,30 @@ func TestADataPlaneHasOneBackend(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = again.Close()
+}
+
+// A table is made of all leases: where it takes long, changes wait for each other, and
+// none waits for long.
+func TestManyChangesGoTogetherWhereAPushTakesLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.want(fixed("a", "a.test"))
+		<-time.After(time.Second)
+		r.plane.set(func() { r.plane.slow = 100 * time.Millisecond })
+		_, before := r.plane.now()
+		for i := range 200 { // for two seconds
+			r.want(fixed("a", fmt.Sprintf("a-%d.test", i)))
+			<-time.After(10 * time.Millisecond)
+		}
+		if _, pushes := r.plane.now(); pushes-before > 5 {
+			t.Errorf("there were %d pushes of 100 ms in 2 s", pushes-before)
+		}
+		<-time.After(600 * time.Millisecond)
+		r.has("all of them", "a-199.test")
+		// One that comes alone does not wait.
+		<-time.After(time.Second)
+		r.want(fixed("a", "b.test"))
+		<-time.After(150 * time.Millisecond)
+		r.has("one alone", "b.test")
+	})
 }
