@@ -95,8 +95,11 @@ func (n *Networks) lookAgain(ctx context.Context, app, name string, prefix netip
 	if overlapsAny(prefix, others) || n.patient(app) {
 		return true, nil
 	}
-	return false, fmt.Errorf("%w; no network has it yet, which may be on its way", refusal)
+	return false, fmt.Errorf("%w; no network has it yet, which may be on its way: %w", refusal, ErrHeld)
 }
+
+// unseenPatience is for how long the engine may refuse a subnet while no network has it.
+const unseenPatience = 10 * time.Second
 
 // patient reports whether the engine has refused the subnet of an app for long enough.
 func (n *Networks) patient(app string) bool {
@@ -113,7 +116,7 @@ func (n *Networks) patient(app string) bool {
 		since = n.Now()
 		n.refused[app] = since
 	}
-	return n.Now().Sub(since) >= createPatience
+	return n.Now().Sub(since) >= unseenPatience
 }
 
 // bridge names the interface of a subnet after it, of which there is one on a host.
