@@ -194,3 +194,33 @@ func TestANetworkThatIsOnItsWayWhenItsProcessDiesIsTheOne(t *testing.T) {
 		})
 	}
 }
+
+// The workloads are given up before the network is there.
+func TestANetworkThatIsOnItsWayIsNotLeftBehind(t *testing.T) {
+	for _, calls := range []int{0, 1, 2, 3, 4, 5, 8, 13, 21} {
+		t.Run(fmt.Sprint(calls), func(t *testing.T) {
+			p := newPair(t, calls)
+			if _, err := p.d.Provision(t.Context(), p.reqs[0]); !errors.Is(err, provider.ErrUnavailable) || p.rt.k.alive() == nil {
+				t.Fatalf("it did not die of the network: %v", err)
+			}
+			p.process()
+			var err error
+			for range 60 {
+				if err = p.d.Deprovision(t.Context(), p.reqs[0].InstanceID); !errors.Is(err, provider.ErrUnavailable) {
+					break
+				}
+				p.clock.Advance(time.Second)
+			}
+			p.ok(err)
+			for range 30 { // whatever comes has come by then
+				p.networks()
+			}
+			if nets := p.networks(); len(nets) > 0 {
+				t.Errorf("left: %+v", nets)
+			}
+			if keys, err := p.state.List(t.Context(), ""); err != nil || len(keys) > 0 {
+				t.Errorf("records: %v, %v", keys, err)
+			}
+		})
+	}
+}

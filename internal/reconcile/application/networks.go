@@ -106,25 +106,46 @@ func (n *Networks) labels(app string) map[string]string {
 }
 
 // Remove deletes the app's network if it is ours and nothing is attached, and
-// forgets its subnet.
+// forgets its subnet. One that may be on its way is waited for: see drain.
 func (n *Networks) Remove(ctx context.Context, app string) error {
 	n.choosing.Lock()
 	defer n.choosing.Unlock()
 	n.Invalidate(app)
-	n.mu.Lock()
-	delete(n.refused, app)
-	n.mu.Unlock()
 	nets, err := n.Runtime.ListNetworks(ctx, n.labels(app))
 	if err != nil {
 		return fmt.Errorf("list networks of app %s: %w", app, err)
 	}
-	for i := range nets {
-		if err := n.Runtime.RemoveNetwork(ctx, nets[i].ID); err != nil {
-			return fmt.Errorf("remove network %s: %w", nets[i].Name, err)
-		}
+	removed, err := n.removeOwn(ctx, app, nets)
+	if err == nil && removed == 0 {
+		err = n.drain(ctx, app)
+	}
+	if err != nil {
+		return err
 	}
 	if err := n.Store.DropSubnet(ctx, app); err != nil {
 		return storeError("drop subnet of app "+app, err)
 	}
+	n.forgetRefusal(app)
 	return nil
+}
+
+// removeOwn deletes those of some networks that are the app's.
+func (n *Networks) removeOwn(ctx context.Context, app string, nets []docker.NetworkDetail) (removed int, err error) {
+	for i := range nets {
+		d := &nets[i]
+		if d.Labels[docker.LabelInstance] != n.Instance || d.Labels[docker.LabelApp] != app {
+			continue
+		}
+		if err := n.Runtime.RemoveNetwork(ctx, d.ID); err != nil {
+			return removed, fmt.Errorf("remove network %s: %w", d.Name, err)
+		}
+		removed++
+	}
+	return removed, nil
+}
+
+func (n *Networks) forgetRefusal(app string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.refused, app)
 }

@@ -88,14 +88,46 @@ func (n *Networks) lookAgain(ctx context.Context, app, name string, prefix netip
 	if !errors.Is(refusal, docker.ErrSubnetOverlap) {
 		return false, refusal
 	}
-	others, err := n.othersHave(ctx, app, all) // a route of the host may be that of the network on its way
-	if err != nil {
-		return false, err
-	}
-	if overlapsAny(prefix, others) || n.patient(app) {
-		return true, nil
+	if free, err = n.seen(ctx, app, prefix, all); err != nil || free {
+		return free, err
 	}
 	return false, fmt.Errorf("%w; no network has it yet, which may be on its way: %w", refusal, ErrHeld)
+}
+
+// seen reports whether it is known why the engine refuses a subnet, or nobody wants to
+// wait for that any more. A route of the host says nothing: it may be that of the network
+// on its way.
+func (n *Networks) seen(ctx context.Context, app string, prefix netip.Prefix, all []docker.NetworkDetail) (bool, error) {
+	others, err := n.othersHave(ctx, app, all)
+	return err == nil && (overlapsAny(prefix, others) || n.patient(app)), err
+}
+
+// drain makes sure, where a subnet is recorded and no network has it, that none comes
+// later: it has the engine make one there, which it does not while it makes another, and
+// removes it.
+func (n *Networks) drain(ctx context.Context, app string) error {
+	s, err := n.Store.SubnetOf(ctx, app)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return storeError("subnet of app "+app, err)
+	}
+	refusal := n.try(ctx, app, NetworkName(n.Prefix, app), s.Prefix)
+	if refusal != nil && !errors.Is(refusal, docker.ErrSubnetOverlap) && !docker.IsConflict(refusal) {
+		return refusal
+	}
+	all, err := n.Runtime.ListNetworks(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("list networks: %w", err)
+	}
+	if removed, err := n.removeOwn(ctx, app, all); err != nil || removed > 0 || refusal == nil || docker.IsConflict(refusal) {
+		return err
+	}
+	if gone, err := n.seen(ctx, app, s.Prefix, all); err != nil || gone {
+		return err
+	}
+	return fmt.Errorf("%w; no network has it yet, which may be on its way: %w", refusal, docker.ErrUnavailable)
 }
 
 // unseenPatience is for how long the engine may refuse a subnet while no network has it.
