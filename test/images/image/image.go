@@ -20,6 +20,8 @@ const programPath = "/program"
 type Config struct {
 	Env    map[string]string
 	Labels map[string]string
+	// Volumes are directories that the image declares as such.
+	Volumes []string
 }
 
 // Image is an image of one layer, ready to be loaded.
@@ -41,6 +43,8 @@ func Assemble(binary []byte, c Config) (*Image, error) {
 		Entrypoint []string          `json:"Entrypoint"`
 		Env        []string          `json:"Env,omitempty"`
 		Labels     map[string]string `json:"Labels,omitempty"`
+
+		Volumes map[string]struct{} `json:"Volumes,omitempty"`
 	}
 	type rootfs struct {
 		Type    string   `json:"type"`
@@ -49,6 +53,12 @@ func Assemble(binary []byte, c Config) (*Image, error) {
 	run := running{Entrypoint: []string{programPath}, Labels: c.Labels}
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		run.Env = append(run.Env, name+"="+c.Env[name])
+	}
+	for _, dir := range c.Volumes {
+		if run.Volumes == nil {
+			run.Volumes = map[string]struct{}{}
+		}
+		run.Volumes[dir] = struct{}{}
 	}
 	config, err := json.Marshal(struct {
 		Created      time.Time `json:"created"`
