@@ -127,7 +127,7 @@ func (d *daemon) wire(plane *controlclient.Client) {
 		application.WithHostPaths(d.cfg.hostPath),
 		application.WithNetworks(&application.Networks{
 			Store: d.store, Runtime: d.runtime, Instance: d.instance, Prefix: d.cfg.NetworkPrefix,
-			Pool: d.cfg.Pool, HostRoutes: hostRoutes,
+			Pool: d.cfg.Pool, HostRoutes: hostRoutes, Now: time.Now,
 		}),
 	}
 	resolve := func(node string) (docker.Runtime, error) {

@@ -76,7 +76,8 @@ func New(rt docker.Runtime, o Options) (*Driver, error) {
 		d.puller.Spawn = o.SpawnPull
 	}
 	d.networks = &application.Networks{
-		Store: d.records, Runtime: d.rt, Instance: o.Owner, Prefix: o.Prefix, Pool: o.Pool, Bridges: o.Bridges, HostRoutes: o.HostRoutes,
+		Store: d.records, Runtime: d.rt, Instance: o.Owner, Prefix: o.Prefix, Pool: o.Pool, Bridges: o.Bridges,
+		HostRoutes: o.HostRoutes, Now: o.Now,
 	}
 	return d, nil
 }

@@ -13,7 +13,7 @@ import (
 
 // refusals are answers of the backend: a request that has one was not taken. All else
 // may mean anything, as the backend may have been killed in between.
-var refusals = []error{backend.ErrValidation, backend.ErrInsufficientResources, backend.ErrInvalidState, backend.ErrAlreadyProvisioned, backend.ErrNotProvisioned}
+var refusals = []error{backend.ErrValidation, backend.ErrInsufficientResources, backend.ErrInvalidState, backend.ErrAlreadyProvisioned, backend.ErrNotProvisioned, backend.ErrNotRetained, backend.ErrRestoreRefused}
 
 func refused(err error) bool {
 	return slices.ContainsFunc(refusals, func(kind error) bool { return errors.Is(err, kind) })

@@ -9,7 +9,9 @@
 // the programs in the containers over the ports that the backend says, and by their names
 // through a data plane: they must be of the version that the lease has, after an update that failed that of before.
 // Each lease is given a custom domain, and another one, which must lead to it with the
-// containers that it had. `berthd` alone gets SIGKILL meanwhile, and is started again.
+// containers that it had. Where a shape has a disk, what a container wrote into its volume
+// is read back after each change, out of the same volume; once the lease is given up it
+// is retained, and of one shape restored to another lease, once, where it is read again. `berthd` alone gets SIGKILL meanwhile, and is started again.
 //
 // A request whose answer was cut off is sent again only where the backend's own
 // records show that it was not taken, so that one operation is one callback.
@@ -22,9 +24,8 @@
 // and with 1 unless nothing was lost or leaked and as many leases and kills were made
 // as asked for. Lost is an operation that was accepted and whose callback did not come,
 // came twice or said something else, and one that did not have its effect. Leaked is
-// what is left on the engine, or in the store, once every lease was given up.
-//
-// It does not look at retention and restore.
+// what is left on the engine, in the store, on the backend's lists or of its firewall, once
+// every lease was given up and nothing is retained any longer.
 //
 // What must never happen in it: a signal to anything but its own berthd, an end that
 // leaves containers, networks, images or processes behind, a failure that is not told.

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
+	"github.com/google/nftables"
 	moby "github.com/moby/moby/client"
 
+	"github.com/berth-cloud/berth/internal/daemon/backendd"
 	"github.com/berth-cloud/berth/internal/daemon/backendd/routes"
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/store/sqlite"
@@ -22,23 +24,50 @@ import (
 // up.
 const settleTime = 30 * time.Second
 
-// settled waits until the backend lists no lease.
-func (s *stand) settled(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, settleTime)
+// listed are the leases that the backend lists.
+func listed(ctx context.Context, s *stand) (out []string, err error) {
+	all, err := s.holder.ListProvisions(ctx)
+	for i := range all {
+		out = append(out, "lease "+all[i].LeaseUUID)
+	}
+	return out, err
+}
+
+// retentions are the leases of which it lists that they left something.
+func retentions(ctx context.Context, s *stand) (out []string, err error) {
+	all, err := s.holder.ListRetentions(ctx)
+	for _, one := range all {
+		out = append(out, "what was retained of lease "+one.LeaseUUID)
+	}
+	return out, err
+}
+
+// settled waits until the backend lists none. What is there all the same is counted as
+// left.
+func (s *stand) settled(ctx context.Context, what string, list func(context.Context, *stand) ([]string, error)) error {
+	bounded, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	for {
-		all, err := s.holder.ListProvisions(ctx)
+		all, err := list(bounded, s)
 		if err == nil && len(all) == 0 {
 			return nil
 		}
-		if !pause(ctx, 100*time.Millisecond) {
-			return nil // what is there is counted as left
+		if !pause(bounded, 100*time.Millisecond) {
+			s.o.say("after %s there are still %s: %v, %v", settleTime, what, all, err)
+			return ctx.Err()
 		}
 	}
 }
 
-// left is what there is of leases on the engine and in the store. The backend must
-// have ended.
+// stillListed is what the backend itself has on its lists.
+func (s *stand) stillListed(ctx context.Context) ([]string, error) {
+	leases, err := listed(ctx, s)
+	kept, err2 := retentions(ctx, s)
+	return append(leases, kept...), errors.Join(err, err2)
+}
+
+// left is what there is of leases on the engine and in the store, and of the backend's
+// firewall once that was taken away. The backend must have ended.
 func (s *stand) left(ctx context.Context) ([]string, error) {
 	st, err := sqlite.Open(ctx, sqlite.Options{Dir: s.data()})
 	if err != nil {
@@ -61,6 +90,25 @@ func (s *stand) left(ctx context.Context) ([]string, error) {
 		}
 		if !remembered(key, value) {
 			out = append(out, "record "+key)
+		}
+	}
+	if err = errors.Join(err, st.Close(), s.unfence(ctx)); err != nil {
+		return out, err
+	}
+	tables, err := fences(owner)
+	return append(out, tables...), err
+}
+
+// fences are the tables of an instance's firewall.
+func fences(owner string) (out []string, err error) {
+	c, err := nftables.New()
+	if err != nil {
+		return nil, err
+	}
+	tables, err := c.ListTables()
+	for _, t := range tables {
+		if t.Name == backendd.FirewallTable(owner) {
+			out = append(out, "firewall "+t.Name)
 		}
 	}
 	return out, err
@@ -109,7 +157,9 @@ func (s *stand) tearDown(ctx context.Context) {
 	var errs []error
 	if s.daemon != nil {
 		s.daemon.close()
-		errs = append(errs, s.unfence(ctx))
+		if !s.unfenced {
+			errs = append(errs, s.unfence(ctx))
+		}
 	}
 	if s.plane != nil {
 		s.plane.close()
@@ -140,6 +190,7 @@ func (s *stand) unfence(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("take the firewall away: %w\n%s", err, out)
 	}
+	s.unfenced = true
 	return nil
 }
 

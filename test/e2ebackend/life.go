@@ -28,7 +28,10 @@ type life struct {
 	calls   int    // callbacks that came
 	serving string // the version that answers
 	names   []string
-	domain  string // the one that it has of its own
+	domain  string            // the one that it has of its own
+	stamps  map[string]string // what each container has in its volume, by the service and the number
+	volumes []string          // those names
+	of      string            // the lease that it is restored from
 }
 
 // operation is one change of a lease.
@@ -44,13 +47,29 @@ type operation struct {
 	anew func() []string
 }
 
-// run takes a lease through its life. more says whether another restart is wanted
+// run takes a lease through its life, and what it left through that of another. more says whether another restart is wanted
 // before the end.
 func (l *life) run(ctx context.Context, r *result, more func() bool) error {
+	if err := l.serve(ctx, r, more); err != nil || !l.shape.keeps {
+		return err
+	}
+	if err := l.retained(ctx); err != nil || !l.shape.restores {
+		return err
+	}
+	return l.another(ctx, r)
+}
+
+// serve is the life until the lease is given up.
+func (l *life) serve(ctx context.Context, r *result, more func() bool) error {
 	plan := []operation{l.provision(), l.restart(), l.update("v2"), l.update("broken"), l.update("v1")}
 	for i, op := range plan {
 		if err := l.do(ctx, r, op); err != nil {
 			return err
+		}
+		if i == 0 {
+			if err := l.stamp(ctx); err != nil {
+				return fmt.Errorf("stamp the volumes: %w", err)
+			}
 		}
 		if i%2 == 0 { // a first one, and others in its place
 			if err := l.domains(ctx, r, fmt.Sprintf("shop%d-%s.test", i, l.lease[:8])); err != nil {
@@ -141,6 +160,9 @@ func (l *life) look(ctx context.Context, op operation) error {
 			}
 			l.names = append(l.names, one.FQDN)
 		}
+	}
+	if err := l.stamped(ctx, info); err != nil {
+		return err
 	}
 	return l.named(ctx, op.serves)
 }

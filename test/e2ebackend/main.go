@@ -25,8 +25,7 @@ func main() {
 	flag.DurationVar(&o.every, "every", o.every, "mean time between two kills")
 	flag.Uint64Var(&o.seed, "seed", o.seed, "seed of every choice")
 	flag.Usage = func() {
-		_, _ = fmt.Fprint(flag.CommandLine.Output(), "e2ebackend holds leases of a real backend while it is killed.\n"+
-			"Retention and restore are not looked at.\n\n")
+		_, _ = fmt.Fprint(flag.CommandLine.Output(), "e2ebackend holds leases of a real backend while it is killed.\n\n")
 		flag.PrintDefaults()
 	}
 	flag.Parse()

@@ -29,24 +29,42 @@ func run(ctx context.Context, o options) (*result, error) {
 	if err := <-killed; err != nil {
 		return r, err
 	}
-	if err := s.settled(ctx); err != nil {
-		return r, err
-	}
-	if err := s.restart(ctx); err != nil {
-		return r, err
-	}
-	if err := s.daemon.stop(); err != nil {
-		return r, err
-	}
-	r.leaked, err = s.left(ctx)
+	r.leaked, err = s.end(ctx)
 	if len(r.lost)+len(r.leaked) > 0 {
 		o.say("the end of the backend's log:\n%s", s.daemon.tail())
 	}
 	return r, err
 }
 
-// restart ends the backend as an operator does, and starts it once more. What is
-// remembered of the callbacks of a lease is kept for a second after the last one, and
+// end has the backend give up what is retained, ends it, and tells what is left.
+func (s *stand) end(ctx context.Context) ([]string, error) {
+	if err := s.settled(ctx, "leases", listed); err != nil {
+		return nil, err
+	}
+	kept, err := retentions(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	s.o.say("all leases are given up; %d left something", len(kept))
+	if err := s.restart(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.settled(ctx, "what is retained", retentions); err != nil {
+		return nil, err
+	}
+	out, err := s.stillListed(ctx)
+	if err != nil {
+		return out, err
+	}
+	if err := s.daemon.stop(); err != nil {
+		return out, err
+	}
+	left, err := s.left(ctx)
+	return append(out, left...), err
+}
+
+// restart ends the backend as an operator does, and starts it once more, with no time for
+// which anything is retained. What is remembered of the callbacks of a lease is kept for a second after the last one, and
 // given up by the next start.
 func (s *stand) restart(ctx context.Context) error {
 	if err := s.daemon.stop(); err != nil {
@@ -55,7 +73,7 @@ func (s *stand) restart(ctx context.Context) error {
 	if !pause(ctx, 2*time.Second) {
 		return ctx.Err()
 	}
-	if err := s.daemon.begin(ctx); err != nil {
+	if err := errors.Join(s.retain(keepNot), s.daemon.begin(ctx)); err != nil {
 		return err
 	}
 	if err := s.healthy(ctx); err != nil {

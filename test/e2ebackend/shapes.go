@@ -6,8 +6,14 @@ import (
 	"github.com/berth-cloud/berth/backend"
 )
 
-// tier is the SKU of every lease.
-const tier = "018f3c1e-7b2a-7c4d-9e5f-00000000000a"
+// The SKUs of leases: one without a disk, and one with.
+const (
+	tier     = "018f3c1e-7b2a-7c4d-9e5f-00000000000a"
+	diskTier = "018f3c1e-7b2a-7c4d-9e5f-00000000000b"
+)
+
+// dataDir is a directory that each image declares as a volume.
+const dataDir = "/data"
 
 // port is what the program listens on.
 const port = "8080/tcp"
@@ -18,6 +24,10 @@ type shape struct {
 	items []backend.LeaseItem
 	// asked are the services that publish a port, each with how many containers answer.
 	asked map[string]int
+	// keeps says whether the services that are asked have a disk, which outlives the lease.
+	keeps bool
+	// restores says whether what was kept becomes another lease's.
+	restores bool
 	// manifest has the images of a version.
 	manifest func(image string) []byte
 }
@@ -29,12 +39,12 @@ func shapes() []shape {
 			manifest: func(image string) []byte { return document(service(image)) },
 		},
 		{
-			name: "pair", items: []backend.LeaseItem{{SKU: tier, Quantity: 2}}, asked: map[string]int{"app": 2},
+			name: "pair", items: []backend.LeaseItem{{SKU: diskTier, Quantity: 2}}, asked: map[string]int{"app": 2}, keeps: true, restores: true,
 			manifest: func(image string) []byte { return document(service(image)) },
 		},
 		{
-			name: "stack", asked: map[string]int{"web": 1},
-			items: []backend.LeaseItem{{SKU: tier, Quantity: 1, ServiceName: "db"}, {SKU: tier, Quantity: 1, ServiceName: "web"}},
+			name: "stack", asked: map[string]int{"web": 1}, keeps: true,
+			items: []backend.LeaseItem{{SKU: tier, Quantity: 1, ServiceName: "db"}, {SKU: diskTier, Quantity: 1, ServiceName: "web"}},
 			manifest: func(image string) []byte {
 				db, web := service(image), service(image)
 				delete(db, "ports")

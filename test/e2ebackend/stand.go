@@ -33,12 +33,14 @@ var versions = map[string]map[string]string{
 type stand struct {
 	o          options
 	dir        string // settings, data, secrets, log
+	name, addr string // the backend's
 	repository string // of its images
 	binary     string // berthd
 	engine     *moby.Client
 	daemon     *process
 	plane      *process // the data plane, which is never killed
 	web        string   // its address
+	unfenced   bool     // the firewall was taken away
 	holder     *leaseholder.Holder
 }
 
@@ -56,7 +58,7 @@ func erect(ctx context.Context, o options) (*stand, error) {
 		return nil, err
 	}
 	name := strings.ToLower(rand.Text()[:8])
-	s := &stand{o: o, dir: dir, repository: "berth-test/e2ebackend-" + name}
+	s := &stand{o: o, dir: dir, name: "e2e-" + name, repository: "berth-test/e2ebackend-" + name}
 	if s.engine, err = image.Connect(o.docker); err != nil {
 		return s, err
 	}
@@ -77,7 +79,7 @@ func erect(ctx context.Context, o options) (*stand, error) {
 		return s, err
 	}
 	requests, callbacks := rand.Text()+rand.Text(), rand.Text()+rand.Text()
-	if err := s.settings(addr, "e2e-"+name, requests, callbacks); err != nil {
+	if err := s.settings(addr, requests, callbacks); err != nil {
 		return s, err
 	}
 	s.holder, err = leaseholder.Start(ctx, leaseholder.Config{BackendURL: "http://" + addr, Secret: requests, Callback: callbacks})
@@ -103,7 +105,7 @@ func (s *stand) images(ctx context.Context) error {
 		return err
 	}
 	for version, env := range versions {
-		img, err := image.Assemble(binary, image.Config{Env: env})
+		img, err := image.Assemble(binary, image.Config{Env: env, Volumes: []string{dataDir}})
 		if err != nil {
 			return err
 		}
@@ -158,22 +160,42 @@ network_pool: %[4]s
 bind_address: 127.0.0.1
 sku_profiles:
   micro: {cpu_cores: 0.5, memory_mb: 64}
+  small: {cpu_cores: 0.5, memory_mb: 64, disk_mb: 16}
 sku_mapping:
   %[5]s: micro
+  %[7]s: small
+disk_enforcement: none
 total_cpu_cores: 100
 total_memory_mb: 100000
+total_disk_mb: 100000
+retain_on_close: true
+retention: {grace: %[8]s}
 allowed_registries: [docker.io]
 egress: {allow_loopback: true}
 ingress: {wildcard_domain: leases.test, control: %[6]s, dns_gate: {disabled: true}}
 timing: {provision: 90s, replace: 90s, rollback: 60s}
 `
 
-func (s *stand) settings(addr, name, requests, callbacks string) error {
+// How long the backend keeps the volumes of leases that were given up: longer than a run
+// takes, and at its end no time.
+const (
+	keepLong = "24h"
+	keepNot  = "1s"
+)
+
+func (s *stand) settings(addr, requests, callbacks string) error {
+	s.addr = addr
 	return errors.Join(
 		os.WriteFile(filepath.Join(s.dir, "requests.secret"), []byte(requests+"\n"), 0o600),
 		os.WriteFile(filepath.Join(s.dir, "callbacks.secret"), []byte(callbacks+"\n"), 0o600),
-		os.WriteFile(s.config(), fmt.Appendf(nil, settingsForm, name, addr, s.o.docker, s.o.pool, tier, s.control()), 0o600),
+		s.retain(keepLong),
 	)
+}
+
+// retain writes the settings with that grace.
+func (s *stand) retain(grace string) error {
+	text := fmt.Appendf(nil, settingsForm, s.name, s.addr, s.o.docker, s.o.pool, tier, s.control(), diskTier, grace)
+	return os.WriteFile(s.config(), text, 0o600)
 }
 
 // freeAddr is an address that was free a moment ago. The backend is to have the same

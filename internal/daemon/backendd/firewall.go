@@ -35,6 +35,9 @@ func short(instance string) string {
 	return hex.EncodeToString(sum[:3])
 }
 
+// FirewallTable is the name of the table of nftables that an instance has.
+func FirewallTable(instance string) string { return node.TableName(short(instance)) }
+
 // bridges begins the names of the interfaces of an instance's networks.
 func bridges(instance string) string { return "bl" + short(instance) + "-" }
 

@@ -90,7 +90,7 @@ func (c *Controller) complete() {
 	}
 	if c.networks == nil {
 		c.networks = &Networks{
-			Store: c.store, Runtime: c.rt, Instance: c.instanceID, Prefix: c.networkPrefix, Pool: DefaultPool,
+			Store: c.store, Runtime: c.rt, Instance: c.instanceID, Prefix: c.networkPrefix, Pool: DefaultPool, Now: c.now,
 		}
 	}
 	if c.puller == nil {
