@@ -4,7 +4,7 @@ import "github.com/berth-cloud/berth/backend"
 
 var loadCases = []Case{
 	{Name: "Load/CountsWhatIsThere", Needs: []Feature{Load}, run: func(e *env) {
-		before := e.load()
+		before := e.calm()
 		id := e.lease()
 		req := e.request(id)
 		req.Items[0].Quantity = 2
@@ -20,7 +20,7 @@ var loadCases = []Case{
 		}
 	}},
 	{Name: "Load/RefusedTakesNothing", Needs: []Feature{Load, Validation}, run: func(e *env) {
-		before := e.load()
+		before := e.calm()
 		req := e.request(e.lease())
 		req.Payload = e.Invalid
 		if err := e.Backend.Provision(e.ctx, req); err == nil {
@@ -30,6 +30,20 @@ var loadCases = []Case{
 			e.Errorf("after a lease that was refused the load is %+v, before %+v", after, before)
 		}
 	}},
+}
+
+// calm is the load once the leases of cases before, which may share the backend, are gone.
+func (e *env) calm() backend.LoadStats {
+	e.Helper()
+	e.until(func() bool {
+		for _, p := range e.list() {
+			if p.Status == backend.ProvisionStatusDeprovisioning {
+				return false
+			}
+		}
+		return true
+	})
+	return e.load()
 }
 
 func (e *env) load() backend.LoadStats {

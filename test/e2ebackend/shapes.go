@@ -6,10 +6,11 @@ import (
 	"github.com/berth-cloud/berth/backend"
 )
 
-// The SKUs of leases: one without a disk, and one with.
+// The SKUs of leases: one without a disk, and two with.
 const (
-	tier     = "018f3c1e-7b2a-7c4d-9e5f-00000000000a"
-	diskTier = "018f3c1e-7b2a-7c4d-9e5f-00000000000b"
+	tier      = "018f3c1e-7b2a-7c4d-9e5f-00000000000a"
+	diskTier  = "018f3c1e-7b2a-7c4d-9e5f-00000000000b"
+	smallTier = "018f3c1e-7b2a-7c4d-9e5f-00000000000c"
 )
 
 // dataDir is a directory that each image declares as a volume.

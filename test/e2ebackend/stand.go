@@ -82,7 +82,7 @@ func erect(ctx context.Context, o options) (*stand, error) {
 	if err := s.settings(addr, requests, callbacks); err != nil {
 		return s, err
 	}
-	s.holder, err = leaseholder.Start(ctx, leaseholder.Config{BackendURL: "http://" + addr, Secret: requests, Callback: callbacks})
+	s.holder, err = leaseholder.Start(ctx, leaseholder.Config{BackendURL: "http://" + addr, Secret: requests, Callback: callbacks, Deliver: o.deliver})
 	if err != nil {
 		return s, err
 	}
@@ -161,9 +161,11 @@ bind_address: 127.0.0.1
 sku_profiles:
   micro: {cpu_cores: 0.5, memory_mb: 64}
   small: {cpu_cores: 0.5, memory_mb: 64, disk_mb: 16}
+  smaller: {cpu_cores: 0.5, memory_mb: 64, disk_mb: 4}
 sku_mapping:
   %[5]s: micro
   %[7]s: small
+  %[10]s: smaller
 disk_enforcement: none
 total_cpu_cores: 100
 total_memory_mb: 100000
@@ -173,7 +175,7 @@ retention: {grace: %[8]s}
 allowed_registries: [docker.io]
 egress: {allow_loopback: true}
 ingress: {wildcard_domain: leases.test, control: %[6]s, dns_gate: {disabled: true}}
-timing: {provision: 90s, replace: 90s, rollback: 60s}
+timing: {provision: 90s, replace: 90s, rollback: 60s, watchdog: %[9]s}
 `
 
 // How long the backend keeps the volumes of leases that were given up: longer than a run
@@ -194,7 +196,7 @@ func (s *stand) settings(addr, requests, callbacks string) error {
 
 // retain writes the settings with that grace.
 func (s *stand) retain(grace string) error {
-	text := fmt.Appendf(nil, settingsForm, s.name, s.addr, s.o.docker, s.o.pool, tier, s.control(), diskTier, grace)
+	text := fmt.Appendf(nil, settingsForm, s.name, s.addr, s.o.docker, s.o.pool, tier, s.control(), diskTier, grace, s.o.watchdog, smallTier)
 	return os.WriteFile(s.config(), text, 0o600)
 }
 

@@ -19,6 +19,9 @@ type Config struct {
 	BackendURL string
 	Secret     string // of requests
 	Callback   string // the secret of callbacks
+	// Deliver is told each callback as well; nil is nobody. One that it does not take is
+	// not acknowledged.
+	Deliver func(ctx context.Context, p backend.CallbackPayload) error
 	// Timeout bounds one request; 10 s when it is 0.
 	Timeout time.Duration
 }
@@ -35,6 +38,7 @@ type Holder struct {
 	server *http.Server
 	url    string
 	ended  chan struct{}
+	told   func(ctx context.Context, p backend.CallbackPayload) error
 
 	mu      sync.Mutex
 	came    map[string][]backend.CallbackPayload // by lease, in the order in which they came
@@ -59,7 +63,7 @@ func Start(ctx context.Context, cfg Config) (*Holder, error) {
 			Name: "under-test", BaseURL: cfg.BackendURL, Secret: cfg.Secret, Timeout: cfg.Timeout,
 			CBFailureThresh: 1 << 30, // a backend that is killed again and again is asked again and again
 		}),
-		url: "http://" + l.Addr().String() + path, ended: make(chan struct{}),
+		url: "http://" + l.Addr().String() + path, ended: make(chan struct{}), told: cfg.Deliver,
 		came: map[string][]backend.CallbackPayload{}, changed: make(chan struct{}),
 	}
 	mux := http.NewServeMux()
@@ -83,7 +87,12 @@ func (h *Holder) Close() error {
 // CallbackURL is where callbacks are to be sent.
 func (h *Holder) CallbackURL() string { return h.url }
 
-func (h *Holder) keep(_ context.Context, p backend.CallbackPayload) error {
+func (h *Holder) keep(ctx context.Context, p backend.CallbackPayload) error {
+	if h.told != nil {
+		if err := h.told(ctx, p); err != nil {
+			return err
+		}
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.came[p.LeaseUUID] = append(h.came[p.LeaseUUID], p)
