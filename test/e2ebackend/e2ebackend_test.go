@@ -12,9 +12,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestLeasesLiveOnARealEngine is the short form: a lease each of the first two shapes, from
+// TestALeaseLivesOnARealEngine is the short form: a lease each of the first two shapes, from
 // provision to the end of what they left, and one kill.
-func TestLeasesLiveOnARealEngine(t *testing.T) {
+func TestALeaseLivesOnARealEngine(t *testing.T) {
 	o := defaults()
 	o.docker, o.out = "unix://"+testimage.Socket(t), t.Output()
 	o.pool = "10.228.0.0/16"
