@@ -115,7 +115,9 @@ func (h *Hosting) advance(ctx context.Context, lease string) (time.Duration, err
 		again, stepping := h.follow(ctx, k)
 		return again, errors.Join(err, stepping)
 	case k.row.Gone:
-		return 0, h.bury(ctx, k)
+		// Its last callback may have been taken before this: whoever calls forgets what it
+		// remembers of a lease that is not known any more.
+		return soon, h.bury(ctx, k)
 	}
 	return h.follow(ctx, k)
 }

@@ -12,13 +12,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestALeaseLivesOnARealEngine is the short form: one lease of the first shape, from
-// provision to its end, and one kill.
+// TestALeaseLivesOnARealEngine is the short form: a lease each of the first two shapes, from
+// provision to the end of what they left, and one kill.
 func TestALeaseLivesOnARealEngine(t *testing.T) {
 	o := defaults()
 	o.docker, o.out = "unix://"+testimage.Socket(t), t.Output()
 	o.pool = "10.228.0.0/16"
-	o.leases, o.atOnce, o.kills, o.every = 1, 1, 1, 2*time.Second
+	o.leases, o.atOnce, o.kills, o.every = 2, 2, 1, 2*time.Second
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	r, err := run(ctx, o)

@@ -66,8 +66,8 @@ func (s *stand) stillListed(ctx context.Context) ([]string, error) {
 	return append(leases, kept...), errors.Join(err, err2)
 }
 
-// left is what there is of leases on the engine and in the store, and of the backend's
-// firewall once that was taken away. The backend must have ended.
+// left is what there is of leases on the engine and in the store. The backend must have
+// ended.
 func (s *stand) left(ctx context.Context) ([]string, error) {
 	st, err := sqlite.Open(ctx, sqlite.Options{Dir: s.data()})
 	if err != nil {
@@ -89,18 +89,18 @@ func (s *stand) left(ctx context.Context) ([]string, error) {
 			return out, err
 		}
 		if !remembered(key, value) {
-			out = append(out, "record "+key)
+			out = append(out, fmt.Sprintf("record %s: %.500s", key, value))
 		}
 	}
-	if err = errors.Join(err, st.Close(), s.unfence(ctx)); err != nil {
-		return out, err
-	}
-	tables, err := fences(owner)
-	return append(out, tables...), err
+	return out, err
 }
 
-// fences are the tables of an instance's firewall.
-func fences(owner string) (out []string, err error) {
+// fence takes the backend's firewall away and tells what is left of it.
+func (s *stand) fence(ctx context.Context) (out []string, err error) {
+	owner, err := s.owner(ctx)
+	if err = errors.Join(err, s.unfence(ctx)); err != nil {
+		return nil, err
+	}
 	c, err := nftables.New()
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -46,6 +47,26 @@ func (s *stand) end(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	s.o.say("all leases are given up; %d left something", len(kept))
+	var left []string
+	for range lastStarts {
+		if left, err = s.onceMore(ctx); err != nil || len(left) == 0 {
+			break
+		}
+		s.o.say("left after this start:\n%s", strings.Join(left, "\n"))
+	}
+	if err != nil {
+		return left, err
+	}
+	fence, err := s.fence(ctx)
+	return append(left, fence...), err
+}
+
+// lastStarts are how often the backend is started to finish what it was killed at, such as
+// a callback of which it does not know that it came.
+const lastStarts = 3
+
+// onceMore starts the backend anew, lets it finish, ends it and tells what is left.
+func (s *stand) onceMore(ctx context.Context) ([]string, error) {
 	if err := s.restart(ctx); err != nil {
 		return nil, err
 	}

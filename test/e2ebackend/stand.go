@@ -175,7 +175,7 @@ retention: {grace: %[8]s}
 allowed_registries: [docker.io]
 egress: {allow_loopback: true}
 ingress: {wildcard_domain: leases.test, control: %[6]s, dns_gate: {disabled: true}}
-timing: {provision: 90s, replace: 90s, rollback: 60s, watchdog: %[9]s}
+timing: {provision: 90s, replace: 90s, rollback: 60s, watchdog: %[9]ds}
 `
 
 // How long the backend keeps the volumes of leases that were given up: longer than a run
@@ -196,7 +196,7 @@ func (s *stand) settings(addr, requests, callbacks string) error {
 
 // retain writes the settings with that grace.
 func (s *stand) retain(grace string) error {
-	text := fmt.Appendf(nil, settingsForm, s.name, s.addr, s.o.docker, s.o.pool, tier, s.control(), diskTier, grace, s.o.watchdog, smallTier)
+	text := fmt.Appendf(nil, settingsForm, s.name, s.addr, s.o.docker, s.o.pool, tier, s.control(), diskTier, grace, int(s.o.watchdog.Seconds()), smallTier)
 	return os.WriteFile(s.config(), text, 0o600)
 }
 
