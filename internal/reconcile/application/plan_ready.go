@@ -105,14 +105,23 @@ func unpublished(m *Member, s spec.Member) string {
 	return ""
 }
 
+// endNoticed is how long an engine may take to list a container as ended: a
+// process that dies refuses probes before anyone hears of its end.
+const endNoticed = time.Second
+
 // readyDeadline is when a container's time to become ready is over: counted
-// from its start, or from when we began to look if that was later.
+// from its start, or from when we began to look if that was later. One that was
+// ready and stops answering is first given the time in which its end would show.
 func readyDeadline(m *Member, s *spec.Service) time.Time {
 	from := m.Started
 	if m.Ready.Since.After(from) {
 		from = m.Ready.Since
 	}
-	return from.Add(s.ReadyTimeout)
+	deadline := from.Add(s.ReadyTimeout)
+	if ended := m.Ready.LostAt.Add(endNoticed); !m.Ready.LostAt.IsZero() && ended.After(deadline) {
+		return ended
+	}
+	return deadline
 }
 
 func expired(m *Member, s *spec.Service, now time.Time) bool {
@@ -133,8 +142,10 @@ func endReason(s spec.Member, m *Member) Reason {
 	return ReasonExited
 }
 
-// proved reports whether a container had answered as it should when it ended.
-func proved(s spec.Member, m *Member) bool { return probed(s) && !m.Ready.ReadySince.IsZero() }
+// proved reports whether a container had answered as it should before it ended.
+func proved(s spec.Member, m *Member) bool {
+	return probed(s) && (!m.Ready.ReadySince.IsZero() || !m.Ready.LostAt.IsZero())
+}
 
 func explainPaused(m *Member) string {
 	return fmt.Sprintf("container %s is paused; `docker unpause %s` lets it go on", m.Name, m.Name)
@@ -162,6 +173,9 @@ func explainUnready(budget time.Duration, m *Member) string {
 	last := m.Ready.Last
 	if last == "" {
 		last = "no probe was answered"
+	}
+	if !m.Ready.LostAt.IsZero() {
+		return fmt.Sprintf("container %s was ready, but no longer, and not again within %s of its start: %s%s", m.Name, budget, last, lastLines(m))
 	}
 	return fmt.Sprintf("container %s was not ready within %s: %s; if it only needs longer, raise health.ready_timeout%s",
 		m.Name, budget, last, lastLines(m))

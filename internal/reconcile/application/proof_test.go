@@ -77,6 +77,17 @@ func TestWhatEndsWhileItIsWatchedGetsNoTraffic(t *testing.T) {
 	late := func(code int, oom bool) dockertest.Behaviour {
 		return dockertest.Behaviour{Port: 8080, Exit: &dockertest.Exit{After: 2 * time.Second, Code: code, OOM: oom}}
 	}
+	// refusing is ready, refuses from that age on, and ends later.
+	refusing := func(from, end time.Duration) dockertest.Behaviour {
+		return dockertest.Behaviour{
+			Port: 8080, Exit: &dockertest.Exit{After: end, Code: 1},
+			Paths: map[string][]dockertest.StatusAt{"*": {{Status: 200}, {After: from, Status: 503}}},
+		}
+	}
+	hasty := func(s *spec.Service) {
+		s.StableWindow, s.ReadyTimeout = 5*time.Second, 2*time.Second
+		s.Readiness.Interval = 200 * time.Millisecond
+	}
 	for _, c := range []struct {
 		name   string
 		image  dockertest.Behaviour
@@ -88,6 +99,8 @@ func TestWhatEndsWhileItIsWatchedGetsNoTraffic(t *testing.T) {
 		{"in its stable window", late(1, false), window(5 * time.Second), ReasonExitedStable},
 		{"out of memory in its stable window", late(137, true), window(5 * time.Second), ReasonOOMStable},
 		{"a clean end is one too", late(0, false), window(5 * time.Second), ReasonExitedStable},
+		{"it refuses before its end shows", refusing(2*time.Second, 2600*time.Millisecond), hasty, ReasonExitedStable},
+		{"it refuses and runs on", refusing(2*time.Second, time.Hour), hasty, ReasonReadinessFailed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := startRig(t)

@@ -162,6 +162,9 @@ func (r *record) noteProbe(ok bool, detail string, now time.Time, declared *spec
 	r.ready.Attempts++
 	switch {
 	case !ok:
+		if r.ready.LostAt.IsZero() && !r.ready.ReadySince.IsZero() {
+			r.ready.LostAt = now
+		}
 		r.ready.ReadySince, r.ready.Last = time.Time{}, detail
 		r.ready.Due = now.Add(probe.NextDelay(r.ready.Attempts, interval))
 	case r.ready.ReadySince.IsZero():

@@ -66,6 +66,7 @@ type Readiness struct {
 	Since      time.Time // when we began to look; zero: not yet
 	Due        time.Time // next probe; zero: at once
 	ReadySince time.Time // first of the unbroken run of good probes; zero: not ready
+	LostAt     time.Time // when a good probe was first followed by a bad one; zero: never
 	Last       string    // what the last bad probe found, in a sentence
 }
 
