@@ -7,3 +7,7 @@ const modelChecks = "60"
 
 // underRace says so to tests that would take too long.
 const underRace = true
+
+// cutStride is the distance of the moments at which a story is cut; `make test`
+// cuts at each of them without the race detector as well.
+const cutStride = 4

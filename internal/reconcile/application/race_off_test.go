@@ -7,3 +7,6 @@ const modelChecks = "400"
 
 // cutStride is the distance of the effects that are cut.
 const cutStride = 1
+
+// middles are the passes after which a change is overtaken by another strategy.
+var middles = []int{1, 4, 9}

@@ -8,3 +8,6 @@ const modelChecks = "3"
 
 // cutStride is the distance of the effects that are cut.
 const cutStride = 31
+
+// middles are the passes after which a change is overtaken by another strategy.
+var middles = []int{4}
