@@ -142,6 +142,17 @@ func TestTheSameTextInAnotherSpellingIsTheSame(t *testing.T) {
 	}
 }
 
+// Brackets in texts and comments are no levels, and comments hide none.
+func TestOnlyBracketsThatNestAreCounted(t *testing.T) {
+	many := strings.Repeat("[", 100)
+	mustParse(t, "// "+many+"\n/* "+many+" */"+with(`"defaults": {"vars": {"a": "\"`+many+`"}}`))
+	for _, text := range []string{"// x\n" + many, "/* x */" + many, `"\"" ` + many} {
+		if _, err := Parse("test", []byte(text)); err == nil || !strings.Contains(err.Error(), "nests deeper") {
+			t.Errorf("%.20s: %v", text, err)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	raw, err := os.ReadFile(referenceFile)
 	if err != nil {

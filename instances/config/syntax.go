@@ -110,7 +110,7 @@ func skipString(raw []byte, i int) int {
 // skipComment is the offset of the last byte of the comment at i.
 func skipComment(raw []byte, i int) int {
 	rest := raw[i:]
-	end, skip := -1, 0
+	end, skip := 0, 0 // of the comment's closing mark: where it begins, and how far its last byte is
 	switch {
 	case bytes.HasPrefix(rest, []byte("//")):
 		end = bytes.IndexByte(rest, '\n')

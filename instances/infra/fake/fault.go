@@ -11,8 +11,8 @@ import (
 // Effect is what a fault does to a call.
 type Effect int
 
-// The effects. Those below liesFrom break the contract, and no caller has to
-// come to the right end by itself when they last; the others it permits.
+// The effects. Those that are Permitted keep the contract; the lies at the end break
+// it, and a caller has only to destroy nothing because of them.
 const (
 	// Fail ends the call before its effect, with Err or infra.ErrUnavailable.
 	Fail Effect = iota
