@@ -98,7 +98,7 @@ func Announce(ctx context.Context, place string, self Neighbour, logger *slog.Lo
 	if err != nil {
 		return nil, fmt.Errorf("tell others on this machine of this backend: %w", err)
 	}
-	return present(l, card), errors.Join(faults...)
+	return handOut(l, card), errors.Join(faults...)
 }
 
 func listenAbstract(ctx context.Context, name string) (net.Listener, error) {
@@ -149,7 +149,7 @@ type presented struct {
 	wg sync.WaitGroup
 }
 
-func present(l net.Listener, card []byte) *presented {
+func handOut(l net.Listener, card []byte) *presented {
 	p := &presented{Listener: l}
 	p.wg.Go(func() {
 		for {
