@@ -55,6 +55,9 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 	if err := cfg.complete(); err != nil {
 		return err
 	}
+	if err := CheckRole(cfg.DataDir, RoleServer); err != nil {
+		return err
+	}
 	st, err := unlocked(ctx, func() (*sqlite.Store, error) {
 		return sqlite.Open(ctx, sqlite.Options{Dir: cfg.DataDir, Logger: logger})
 	})
@@ -66,6 +69,9 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 			logger.Error("close the store", "error", err)
 		}
 	}()
+	if err := SettleRole(ctx, cfg.DataDir, RoleServer, st, logger); err != nil {
+		return err
+	}
 	rt, err := engine.New(engine.Options{Host: cfg.DockerHost, Logger: logger})
 	if err != nil {
 		return err

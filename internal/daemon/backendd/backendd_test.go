@@ -3,6 +3,7 @@ package backendd_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"log/slog"
@@ -53,7 +54,7 @@ total_disk_mb: 10
 allowed_registries: [docker.io]
 egress: {allow_loopback: true}
 `)
-	h.opts = backendd.Options{ConfigFile: filepath.Join(h.dir, "backend.yaml"), DataDir: filepath.Join(h.dir, "data"), Version: "test", Node: h.node}
+	h.opts = backendd.Options{ConfigFile: filepath.Join(h.dir, "backend.yaml"), DataDir: filepath.Join(h.dir, "data"), Version: "test", Node: h.node, Place: "t-" + rand.Text()}
 	return h
 }
 
