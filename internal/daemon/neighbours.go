@@ -21,7 +21,7 @@ import (
 )
 
 // ErrNeighbour: another backend on this machine has what this one is to have.
-var ErrNeighbour = errors.New("another backend on this machine has it")
+var ErrNeighbour = errors.New("another backend on this machine has these networks")
 
 // Neighbour is what a backend that runs says of itself to others on its machine.
 type Neighbour struct {
@@ -47,17 +47,21 @@ const (
 func (n Neighbour) conflict(other Neighbour) error {
 	oneEngine := n.Engine == other.Engine
 	oneFirewall := n.Here && other.Here && (n.Fenced || other.Fenced)
-	of := fmt.Sprintf("the backend %s, which runs as process %d on %s", other.Name, other.PID, other.DataDir)
-	switch {
-	case n.Instance == other.Instance:
+	if n.Instance == other.Instance {
 		return nil // two processes of one instance are told apart by its claim
-	case (oneEngine || oneFirewall) && n.Pool.Overlaps(other.Pool):
-		return fmt.Errorf("%w: network_pool %s overlaps %s of %s; write another network_pool into the settings of this one, a range that nothing else here uses",
-			ErrNeighbour, n.Pool, other.Pool, of)
-	case oneEngine && n.Prefix == other.Prefix:
-		return fmt.Errorf("%w: network_prefix %s is also that of %s; write another network_prefix into the settings of this one", ErrNeighbour, n.Prefix, of)
 	}
-	return nil
+	var same []string
+	if (oneEngine || oneFirewall) && n.Pool.Overlaps(other.Pool) {
+		same = append(same, fmt.Sprintf("network_pool %s overlaps its %s", n.Pool, other.Pool))
+	}
+	if oneEngine && n.Prefix == other.Prefix {
+		same = append(same, fmt.Sprintf("network_prefix %s is its own as well", n.Prefix))
+	}
+	if len(same) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s, which runs as process %d on %s: %s; write others into the settings of this one",
+		ErrNeighbour, other.Name, other.PID, other.DataDir, strings.Join(same, ", and "))
 }
 
 // Announce has others learn of self until it is closed, or the process ends however. One

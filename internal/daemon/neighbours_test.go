@@ -29,10 +29,11 @@ func TestTwoBackendsShareNeitherNamesNorAddresses(t *testing.T) {
 		says   string
 	}{
 		"all others":            {neighbour("two", "more", "10.215.0.0/16"), nil, ""},
-		"one prefix":            {neighbour("two", "leases", "10.215.0.0/16"), nil, "network_prefix leases is also that of the backend one, which runs as process 7 on /data/one"},
-		"one pool":              {neighbour("two", "more", "10.214.0.0/16"), nil, "network_pool 10.214.0.0/16 overlaps 10.214.0.0/16"},
+		"one prefix":            {neighbour("two", "leases", "10.215.0.0/16"), nil, "one, which runs as process 7 on /data/one: network_prefix leases is its own as well; write others"},
+		"one pool":              {neighbour("two", "more", "10.214.0.0/16"), nil, "network_pool 10.214.0.0/16 overlaps its 10.214.0.0/16; write others"},
 		"a part of the pool":    {neighbour("two", "more", "10.214.8.0/21"), nil, "network_pool 10.214.8.0/21 overlaps"},
 		"a pool around it":      {neighbour("two", "more", "10.0.0.0/8"), nil, "overlaps"},
+		"both":                  {neighbour("two", "leases", "10.214.0.0/16"), nil, "10.214.0.0/16, and network_prefix leases"},
 		"itself":                {neighbour("one", "leases", "10.214.0.0/16"), nil, ""},
 		"prefix, other engine":  {neighbour("two", "leases", "10.215.0.0/16"), func(n *Neighbour) { n.Engine = "/run/other.sock" }, ""},
 		"pool, other engine":    {neighbour("two", "more", "10.214.0.0/16"), func(n *Neighbour) { n.Engine = "/run/other.sock" }, "overlaps"},
@@ -56,7 +57,7 @@ func TestABackendThatRunsIsFoundAndOneThatHasEndedIsNot(t *testing.T) {
 	}
 	two := neighbour("two", "leases", "10.214.0.0/16")
 	closer, err := Announce(t.Context(), place, two, logger)
-	if !errors.Is(err, ErrNeighbour) || !strings.Contains(err.Error(), "the backend one") {
+	if !errors.Is(err, ErrNeighbour) || !strings.Contains(err.Error(), ": one, which runs") {
 		t.Errorf("%v", err)
 	}
 	if closer == nil {

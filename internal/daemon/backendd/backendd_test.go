@@ -36,6 +36,8 @@ type house struct {
 	dir  string
 	opts backendd.Options
 	node *fakeNode
+	// logger is of those that are started; nil is none.
+	logger *slog.Logger
 }
 
 func newHouse(t *testing.T) *house {
@@ -72,7 +74,11 @@ func (h *house) start() (url string, stop func() error) {
 	serving, ended := make(chan net.Addr, 1), make(chan error, 1)
 	opts := h.opts
 	opts.Serving = func(a net.Addr) { serving <- a }
-	go func() { ended <- backendd.Run(ctx, opts, slog.New(slog.DiscardHandler)) }()
+	logger := h.logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	go func() { ended <- backendd.Run(ctx, opts, logger) }()
 	stopped := false
 	stop = func() error {
 		if stopped {

@@ -91,5 +91,5 @@ func why(err error) string {
 	case errors.Is(err, errMute):
 		return errMute.Error()
 	}
-	return "the connection to it broke off"
+	return "the connection to it failed, the log says how"
 }
