@@ -47,6 +47,7 @@ type daemon struct {
 	pusher    *ingress.Pusher
 	super     *supervisor
 	lost      chan struct{}
+	engineAt  *Presence
 }
 
 // Run is a control plane from start to end. It returns nil after ctx is done
@@ -79,7 +80,7 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 	defer func() { _ = rt.Close() }()
 	d := &daemon{
 		cfg: cfg, logger: logger, store: st, runtime: rt, lost: make(chan struct{}, 1),
-		vault: &vault{blobs: st.Secrets(), file: cfg.keyFile()},
+		vault: &vault{blobs: st.Secrets(), file: cfg.keyFile()}, engineAt: FollowEngine(cfg.DockerHost, "apps", "--docker", logger),
 	}
 	if d.instance, err = st.InstanceID(ctx); err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/berth-cloud/berth/internal/docker/engine"
 )
 
 // Presence follows whether somebody is there whom a daemon needs, by what its own
@@ -32,6 +34,16 @@ const (
 // words of the log, advice what goes with the first.
 func NewPresence(logger *slog.Logger, gone, back string, advice ...any) *Presence {
 	return &Presence{logger: logger, gone: gone, back: back, advice: advice}
+}
+
+// FollowEngine is the presence of the Docker engine at an address, without which what is
+// named stays as it is. setting is where the address is written.
+func FollowEngine(address, what, setting string, logger *slog.Logger) *Presence {
+	if address == "" {
+		address = engine.DefaultHost
+	}
+	return NewPresence(logger, "the Docker engine is not reachable; "+what+" stay as they are until it is", "the Docker engine answers", "engine", address,
+		"do", "start it (systemctl start docker) and see that this user may open its socket, or write the address of another one: "+setting)
 }
 
 // There says that he answers.

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/berth-cloud/berth/internal/daemon"
-	"github.com/berth-cloud/berth/internal/docker/engine"
 	"github.com/berth-cloud/berth/internal/ingress/table"
 )
 
@@ -30,12 +29,7 @@ var errMute = errors.New("it takes connections and does not answer")
 
 // follow prepares for those without whom leases do not change, or are not reached.
 func (b *backendd) follow() {
-	at := b.set.Docker
-	if at == "" {
-		at = engine.DefaultHost
-	}
-	b.engineAt = daemon.NewPresence(b.logger, "the Docker engine is not reachable; leases stay as they are until it is", "the Docker engine answers", "engine", at,
-		"do", "start it (systemctl start docker) and see that this user may open its socket, or write the address of another one under docker in the settings")
+	b.engineAt = daemon.FollowEngine(b.set.Docker, "leases", "docker in the settings", b.logger)
 	if b.set.Ingress != nil {
 		b.planeAt = daemon.NewPresence(b.logger, "the data plane does not answer; leases are not reached by name until it does", "the data plane answers",
 			"control", b.set.Ingress.Control,
