@@ -80,7 +80,7 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 	defer func() { _ = rt.Close() }()
 	d := &daemon{
 		cfg: cfg, logger: logger, store: st, runtime: rt, lost: make(chan struct{}, 1),
-		vault: &vault{blobs: st.Secrets(), file: cfg.keyFile()}, engineAt: FollowEngine(cfg.DockerHost, "apps", "--docker", logger),
+		vault: &vault{blobs: st.Secrets(), file: cfg.keyFile()}, engineAt: FollowEngine(cfg.DockerHost, "--docker", logger),
 	}
 	if d.instance, err = st.InstanceID(ctx); err != nil {
 		return err

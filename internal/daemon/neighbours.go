@@ -162,7 +162,7 @@ func handOut(l net.Listener, card []byte) *presented {
 				return
 			}
 			if err != nil {
-				time.Sleep(lockEvery) // out of files, for a moment
+				<-time.After(lockEvery) // out of files, for a moment
 				continue
 			}
 			// One after the other: a card fits into the socket, and nobody is waited for.

@@ -13,9 +13,8 @@ import (
 // connection to him sees. It is said in the log when that changes, and not again. It is
 // safe for concurrent use; the zero value is of no use, see NewPresence.
 type Presence struct {
-	logger     *slog.Logger
-	gone, back string // what the log says
-	advice     []any  // goes with gone
+	gone func(ctx context.Context, err error)
+	back func(ctx context.Context)
 
 	mu    sync.Mutex
 	state presence
@@ -30,26 +29,28 @@ const (
 	there
 )
 
-// NewPresence is that of somebody of whom nothing is known yet. gone and back are the
-// words of the log, advice what goes with the first.
-func NewPresence(logger *slog.Logger, gone, back string, advice ...any) *Presence {
-	return &Presence{logger: logger, gone: gone, back: back, advice: advice}
+// NewPresence is that of somebody of whom nothing is known yet. gone and back tell the log
+// of a change.
+func NewPresence(gone func(ctx context.Context, err error), back func(ctx context.Context)) *Presence {
+	return &Presence{gone: gone, back: back}
 }
 
-// FollowEngine is the presence of the Docker engine at an address, without which what is
-// named stays as it is. setting is where the address is written.
-func FollowEngine(address, what, setting string, logger *slog.Logger) *Presence {
+// FollowEngine is the presence of the Docker engine at an address; setting is where that is
+// written.
+func FollowEngine(address, setting string, logger *slog.Logger) *Presence {
 	if address == "" {
 		address = engine.DefaultHost
 	}
-	return NewPresence(logger, "the Docker engine is not reachable; "+what+" stay as they are until it is", "the Docker engine answers", "engine", address,
-		"do", "start it (systemctl start docker) and see that this user may open its socket, or write the address of another one: "+setting)
+	return NewPresence(func(ctx context.Context, err error) {
+		logger.WarnContext(ctx, "the Docker engine is not reachable; nothing is changed until it is", "engine", address, "error", err,
+			"do", "start it (systemctl start docker) and see that this user may open its socket, or write the address of another one: "+setting)
+	}, func(ctx context.Context) { logger.InfoContext(ctx, "the Docker engine answers", "engine", address) })
 }
 
 // There says that he answers.
 func (p *Presence) There(ctx context.Context) {
 	if before := p.set(there, nil); before == absent {
-		p.logger.InfoContext(ctx, p.back)
+		p.back(ctx)
 	}
 }
 
@@ -59,7 +60,7 @@ func (p *Presence) Gone(ctx context.Context, err error) {
 		return
 	}
 	if before := p.set(absent, err); before != absent {
-		p.logger.WarnContext(ctx, p.gone, append([]any{"error", err}, p.advice...)...)
+		p.gone(ctx, err)
 	}
 }
 

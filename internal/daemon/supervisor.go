@@ -44,7 +44,9 @@ const (
 func (s *supervisor) run(ctx context.Context, lost <-chan struct{}) {
 	wait := superviseEvery
 	upgrade := true // tried once
-	plane := NewPresence(s.logger, "the data plane does not serve; apps are not reached until it does", "the data plane serves", "control", s.cfg.controlSocket())
+	plane := NewPresence(func(ctx context.Context, err error) {
+		s.logger.ErrorContext(ctx, "the data plane does not serve; apps are not reached until it does", "control", s.cfg.controlSocket(), "error", err)
+	}, func(ctx context.Context) { s.logger.InfoContext(ctx, "the data plane serves") })
 	for ctx.Err() == nil {
 		h, err := s.ask(ctx)
 		if err == nil {

@@ -29,12 +29,15 @@ var errMute = errors.New("it takes connections and does not answer")
 
 // follow prepares for those without whom leases do not change, or are not reached.
 func (b *backendd) follow() {
-	b.engineAt = daemon.FollowEngine(b.set.Docker, "leases", "docker in the settings", b.logger)
-	if b.set.Ingress != nil {
-		b.planeAt = daemon.NewPresence(b.logger, "the data plane does not answer; leases are not reached by name until it does", "the data plane answers",
-			"control", b.set.Ingress.Control,
-			"do", "start it (berth-node ingress --control "+b.set.Ingress.Control+", with its --dir and --http), or write the control socket of the one that runs under ingress.control in the settings")
+	b.engineAt = daemon.FollowEngine(b.set.Docker, "docker in the settings", b.logger)
+	if b.set.Ingress == nil {
+		return
 	}
+	control := b.set.Ingress.Control
+	b.planeAt = daemon.NewPresence(func(ctx context.Context, err error) {
+		b.logger.WarnContext(ctx, "the data plane does not answer; leases are not reached by name until it does", "control", control, "error", err,
+			"do", "start it (berth-node ingress --control "+control+", with its --dir and --http), or write the control socket of the one that runs under ingress.control in the settings")
+	}, func(ctx context.Context) { b.logger.InfoContext(ctx, "the data plane answers", "control", control) })
 }
 
 // planeReached is told by the connection to the data plane.

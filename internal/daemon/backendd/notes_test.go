@@ -91,7 +91,7 @@ func TestWhoIsMissingIsSaidOnceAndShownUntilHeIsBack(t *testing.T) {
 		},
 		{
 			"the engine", "no-engine.sock", "",
-			"the Docker engine is not reachable; leases stay as they are until it is", "the Docker engine answers",
+			"the Docker engine is not reachable; nothing is changed until it is", "the Docker engine answers",
 			"the Docker engine does not answer, so that leases stay as they are: ", "systemctl start docker",
 		},
 	} {
