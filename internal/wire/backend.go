@@ -212,7 +212,8 @@ type BackendStatus struct {
 	Healthy bool         `json:"healthy"`
 	Error   string       `json:"error,omitempty"` // why it is not healthy
 	Drain   BackendDrain `json:"drain"`
-	// Notes are promises that are not kept, such as a disk that is not enforced.
+	// Notes are promises that are not kept, such as a disk that is not enforced, and what
+	// is waited for.
 	Notes    []string        `json:"notes,omitempty"`
 	Leases   map[string]int  `json:"leases"` // how many, by status
 	Capacity BackendCapacity `json:"capacity"`
