@@ -186,7 +186,7 @@ func (g *Ingress) RoutesOfTwins(lease string) []Route {
 
 // Explain is what a tenant reads of a workload that failed.
 func Explain(st *provider.InstanceStatus) (backend.Reason, string) {
-	f := explain(st)
+	f := explain(st, "app", nil)
 	return f.Reason, f.Message
 }
 

@@ -162,7 +162,7 @@ func (h *Hosting) inspectGone(ctx context.Context, lease string) (*Inspection, e
 	case err != nil:
 		return nil, err
 	case d != nil:
-		out.Lease = *d.info(h.cfg.Name)
+		out.Lease, out.Said = *d.info(h.cfg.Name), d.Said
 	case left != nil: // all of it is being removed
 		out.Lease = backend.ProvisionInfo{
 			LeaseUUID: lease, ProviderUUID: left.ProviderUUID, Status: backend.ProvisionStatusDeprovisioning, CreatedAt: left.Left.CreatedAt,
