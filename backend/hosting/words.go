@@ -107,7 +107,7 @@ func explain(st *provider.InstanceStatus, name string, s *manifest.Service) fail
 			f.Message = "no capacity for the container"
 		case provider.ReasonRolloutFailed:
 			f = is(backend.ReasonContainerExited, "the new containers did not become ready")
-			if found(st) != "" {
+			if s != nil && found(st, s.HealthCheck != nil) != "" {
 				f.Message = probed(name, s, st)
 			}
 		}
@@ -138,7 +138,7 @@ func probed(name string, s *manifest.Service, st *provider.InstanceStatus) strin
 	if s == nil {
 		return unhealthy
 	}
-	last := cmp.Or(found(st), "has not succeeded")
+	last := cmp.Or(found(st, s.HealthCheck != nil), "has not succeeded")
 	if s.HealthCheck != nil {
 		return fmt.Sprintf("%s: the health command of service %s %s", unhealthy, name, last)
 	}
@@ -148,26 +148,28 @@ func probed(name string, s *manifest.Service, st *provider.InstanceStatus) strin
 	return fmt.Sprintf("%s: service %s did not stay up", unhealthy, name)
 }
 
-// findings are what probes find, by the words that providers have for it.
+// findings are what probes find, by the words that providers have for it: of a command,
+// and of a port.
 var findings = []struct {
-	words *regexp.Regexp
-	means string
+	command bool
+	words   *regexp.Regexp
+	means   string
 }{
-	{regexp.MustCompile(`exited with code ([0-9]{1,3})\b`), "ended with exit code $1"},
-	{regexp.MustCompile(`" ended with ([0-9]{1,3})\b`), "ended with exit code $1"},
-	{regexp.MustCompile(`\bdid not end within\b|deadline exceeded`), "did not end in time"},
-	{regexp.MustCompile(`\bcould not be run\b|is not in the image`), "could not be run"},
-	{regexp.MustCompile(`\brefused\b`), "refused the connection: nothing listens there"},
-	{regexp.MustCompile(`\bdid not answer within\b|i/o timeout`), "did not answer in time"},
-	{regexp.MustCompile(`\bclosed the connection\b`), "closed the connection"},
+	{true, regexp.MustCompile(`[\]"] (?:exited with code|ended with) ([0-9]{1,3})\b`), "ended with exit code $1"},
+	{true, regexp.MustCompile(`\bdid not end within\b|\bdeadline exceeded\b`), "did not end in time"},
+	{true, regexp.MustCompile(`\bcould not be run\b|\bno such file\b`), "could not be run"},
+	{false, regexp.MustCompile(`\brefused\b`), "refused the connection: nothing listens there"},
+	{false, regexp.MustCompile(`\bdid not answer within\b|\bdeadline exceeded\b`), "did not answer in time"},
+	{false, regexp.MustCompile(`\bclosed the connection\b`), "closed the connection"},
 }
 
 // found is what the last probe of a workload found, in words of our own; "" is that its
 // provider does not say, or in words that nobody knows.
-func found(st *provider.InstanceStatus) string {
+func found(st *provider.InstanceStatus, command bool) string {
 	for _, text := range messages(st) {
+		text, _, _ = strings.Cut(text, "its last lines:") // what follows is the tenant's
 		for _, f := range findings {
-			if at := f.words.FindStringSubmatchIndex(text); at != nil {
+			if at := f.words.FindStringSubmatchIndex(text); at != nil && f.command == command {
 				return string(f.words.ExpandString(nil, f.means, text, at))
 			}
 		}
