@@ -160,11 +160,11 @@ func show(ctx context.Context, client *backend.HTTPClient, l *ledger, lease stri
 	}
 	for name, service := range info.Services {
 		for _, one := range service.Instances {
-			called := one.FQDN
-			if called == "" {
-				called = "nothing: this backend has no data plane, or the service no port of TCP"
+			called := "is called " + one.FQDN
+			if one.FQDN == "" {
+				called = "has no name: the backend has no ingress, or the service no port of TCP"
 			}
-			fmt.Fprintf(l.out, "  %s/%d is called %s\n", name, one.InstanceIndex, called)
+			fmt.Fprintf(l.out, "  %s/%d %s\n", name, one.InstanceIndex, called)
 			for port, at := range one.Ports {
 				url := "http://" + at.HostIP + ":" + at.HostPort + "/"
 				fmt.Fprintf(l.out, "  %s/%d %s: %s is at %s, which answers %s\n", name, one.InstanceIndex, one.Status, port, url, answer(ctx, url))

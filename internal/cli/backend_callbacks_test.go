@@ -20,7 +20,7 @@ func TestCallbacksThatWaitAreToldInWords(t *testing.T) {
 		"none; 1 waits since 0s, tried once (no answer), next try in 2s": {
 			Pending: 1, CreatedAt: now, Attempts: 1, LastError: "no answer", NextTry: now.Add(2 * time.Second),
 		},
-		"none; 4 wait, one for the other, the first since 3m, tried 7 times (answered with 500), next try in 4m": {
+		"none; 4 wait in turn, the first since 3m, tried 7 times (answered with 500), next try in 4m": {
 			Pending: 4, CreatedAt: began, Attempts: 7, LastError: "answered with 500", NextTry: now.Add(4*time.Minute + 10*time.Second),
 		},
 		"none; 1 waits since 3m, tried once, next try now": {Pending: 1, CreatedAt: began, Attempts: 1},

@@ -169,7 +169,7 @@ func (a *app) callbacksOf(c wire.BackendCallbacks) string {
 	case c.Pending == 1:
 		text += "; 1 waits since " + since
 	default:
-		text += fmt.Sprintf("; %d wait, one for the other, the first since %s", c.Pending, since)
+		text += fmt.Sprintf("; %d wait in turn, the first since %s", c.Pending, since)
 	}
 	if c.Attempts == 0 {
 		return text + ", not tried yet"
