@@ -6,6 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -42,12 +45,26 @@ func readFile(path string, most int64) (content []byte, exposed string, err erro
 		clear(content)
 		return nil, "", err
 	}
-	return content, exposedBy(info), nil
+	return content, exposedBy(path, info), nil
 }
 
-func exposedBy(info fs.FileInfo) string {
+func exposedBy(path string, info fs.FileInfo) string {
 	if perm := info.Mode().Perm(); perm&0o077 != 0 {
-		return fmt.Sprintf("it has mode %04o; chmod it 0600", perm)
+		return fmt.Sprintf("it has mode %04o and has to have 0600; run: chmod 600 %s", perm, word(path))
 	}
-	return ownerOf(info)
+	if owner := ownerOf(info); owner != "" {
+		return owner + ": chown " + strconv.Itoa(os.Geteuid()) + " " + word(path)
+	}
+	return ""
+}
+
+// plainWord is what a shell takes as it stands.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./@%+=:,-]+$`)
+
+// word is a path as somebody can write it behind a command.
+func word(path string) string {
+	if plainWord.MatchString(path) && path[0] != '-' {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

@@ -11,7 +11,14 @@ import (
 
 // ErrExposed is what the error of a file is that others than its reader could read or
 // change.
-var ErrExposed = errors.New("the file is not its reader's alone")
+var ErrExposed = errors.New(exposedWords)
+
+const exposedWords = "others could read or change the file"
+
+// HowToMakeSecret says how the file of a secret is made that is not there.
+func HowToMakeSecret(path string) string {
+	return "make one with: (umask 077; head -c 32 /dev/urandom | base64 > " + word(path) + ")"
+}
 
 // ReadSecretFile reads a secret of 32 to 4096 bytes, the one line of a file that
 // nobody but its owner can read. One that others can read is ErrExposed. No error has

@@ -23,5 +23,5 @@ func ownedBy(owner, us int) string {
 	if owner == us || owner == 0 {
 		return ""
 	}
-	return fmt.Sprintf("it belongs to user %d and this is user %d; chown it", owner, us)
+	return fmt.Sprintf("it belongs to user %d and is read by user %d; run", owner, us)
 }

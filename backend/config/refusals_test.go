@@ -141,11 +141,11 @@ func TestASecretThatOthersCanReadIsNotTaken(t *testing.T) {
 			dir := t.TempDir()
 			put(t, dir, "a.secret", canary, mode)
 			_, err := config.Load(put(t, dir, "backends.yaml", one("secret_file: a.secret"), 0o644))
-			if (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "backends.yaml:4:18: backends[0].secret_file: the file is not its reader's alone: it has mode") {
+			if (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "backends.yaml:4:18: backends[0].secret_file: others could read or change the file: it has mode") {
 				t.Errorf("a secret_file of mode %04o: %v", mode, err)
 			}
 			_, err = config.Load(put(t, dir, "backends.yaml", one("secret: "+canary), mode))
-			if (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "backends[0].secret: there is a secret in a file that is not its reader's alone") {
+			if (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "backends[0].secret: there is a secret in this file, and others could read or change the file: it has mode") {
 				t.Errorf("a secret in a file of mode %04o: %v", mode, err)
 			}
 			if err != nil {

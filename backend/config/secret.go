@@ -2,7 +2,9 @@ package config
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"regexp"
 	"strings"
 
@@ -56,7 +58,7 @@ func (d *decoder) secretRules(b *draft) {
 func (d *decoder) inlineSecret(b *draft) {
 	path := b.at("secret")
 	if d.exposed != "" {
-		d.RefuseAt(path, "there is a secret in a file that is not its reader's alone: "+d.exposed, secretFileAdvice)
+		d.RefuseAt(path, "there is a secret in this file, and "+exposedWords+": "+d.exposed, "or "+secretFileAdvice)
 	}
 	if b.secretText == nil {
 		return
@@ -85,11 +87,15 @@ func (d *decoder) fileSecret(b *draft) {
 	raw, exposed, err := readFile(d.inDir(b.secretFile), maxSecretBytes+2)
 	defer clear(raw)
 	if err != nil {
-		d.RefuseAt(path, err.Error(), "")
+		advice := ""
+		if errors.Is(err, fs.ErrNotExist) {
+			advice = HowToMakeSecret(d.inDir(b.secretFile)) + ", or copy the one that the backend has"
+		}
+		d.RefuseAt(path, err.Error(), advice)
 		return
 	}
 	if exposed != "" {
-		d.RefuseAt(path, "the file is not its reader's alone: "+exposed, "")
+		d.RefuseAt(path, exposedWords+": "+exposed, "")
 		return
 	}
 	// What editors and echo put at the end.

@@ -129,7 +129,7 @@ func (d *decoder) pair(b *draft, t *tlsDraft) (tls.Certificate, bool) {
 	case keyErr != nil:
 		d.RefuseAt(keyPath, keyErr.Error(), "")
 	case exposed != "":
-		d.RefuseAt(keyPath, "the file is not its reader's alone: "+exposed, "")
+		d.RefuseAt(keyPath, exposedWords+": "+exposed, "")
 	}
 	if certErr != nil || keyErr != nil || exposed != "" {
 		return tls.Certificate{}, false

@@ -155,7 +155,7 @@ func TestFilesOfTLSThatDoNotServeAreRefused(t *testing.T) {
 		"cert_file: holder.pem":                                {"tls.cert_file: there is no key_file"},
 		"key_file: holder-key.pem":                             {"tls.key_file: there is no cert_file"},
 		"cert_file: none.pem, key_file: none-key.pem":          {"tls.cert_file: ", "tls.key_file: "},
-		"cert_file: holder.pem, key_file: open-key.pem":        {"tls.key_file: the file is not its reader's alone: it has mode 0640"},
+		"cert_file: holder.pem, key_file: open-key.pem":        {"tls.key_file: others could read or change the file: it has mode 0640"},
 		"cert_file: holder.pem, key_file: other-key.pem":       {"tls.cert_file: certificate and key do not make a pair"},
 		"server_name: ''":                                      {"is not the name of a host"},
 		"allowed_names: []":                                    {"no name is allowed"},

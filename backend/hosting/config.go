@@ -107,6 +107,8 @@ type Hosting struct {
 	stepping map[string]context.CancelFunc
 	// seen is how each lease that is ready was reached, as of its last Step.
 	seen map[string]*backend.LeaseInfo
+	// troubles is why the last effects of each lease failed.
+	troubles map[string]string
 }
 
 var (
@@ -152,7 +154,7 @@ func Open(ctx context.Context, cfg Config) (*Hosting, error) {
 		return nil, err
 	}
 	h := &Hosting{
-		cfg: cfg, rows: all, sets: kept, diagnoses: words, stepping: map[string]context.CancelFunc{}, seen: map[string]*backend.LeaseInfo{},
+		cfg: cfg, rows: all, sets: kept, diagnoses: words, stepping: map[string]context.CancelFunc{}, seen: map[string]*backend.LeaseInfo{}, troubles: map[string]string{},
 		asking: make(chan struct{}, maxAsking),
 	}
 	if err := h.openDrain(ctx); err != nil {

@@ -31,7 +31,7 @@ const (
 )
 
 // diagnosis is what is known of a lease that failed, when its containers are gone. The
-// logs are the tenant's own; the rest is fit for him.
+// logs are the tenant's own; the rest is fit for him, but for what the provider said.
 type diagnosis struct {
 	Format       int                 `json:"format"`
 	Lease        string              `json:"lease"`
@@ -42,6 +42,7 @@ type diagnosis struct {
 	At           time.Time           `json:"at"`
 	Reason       backend.Reason      `json:"reason"`
 	Message      string              `json:"message"`
+	Said         string              `json:"said,omitempty"` // by the provider; not for the tenant
 	FailCount    int                 `json:"fail_count"`
 	Images       map[string]string   `json:"images,omitempty"`
 	Logs         map[string]string   `json:"logs,omitempty"` // by service/index
@@ -147,12 +148,14 @@ func (h *Hosting) conclude(ctx context.Context, next *row, k kept) error {
 		if err := ctx.Err(); err != nil {
 			return err // it is overtaken, and tells nothing
 		}
+		h.cfg.Logger.WarnContext(ctx, "a lease failed", "lease", next.Lease, "reason", f.Reason, "message", f.Message, "provider", f.Said)
 	}
 	if next.Status == backend.ProvisionStatusReady && next.FailCount == 0 && next.Op == nil {
 		if err := h.diagnoses.drop(ctx, next.Lease); err != nil {
 			return err
 		}
 	}
+	h.hear(next.Lease, nil)
 	return h.write(ctx, next, k)
 }
 
@@ -160,7 +163,7 @@ func (h *Hosting) conclude(ctx context.Context, next *row, k kept) error {
 func newFailure(before, next *row) *failure {
 	switch {
 	case next.Status == backend.ProvisionStatusFailed && before.Status != next.Status:
-		return &failure{next.Reason, next.Message}
+		return &failure{next.Reason, next.Message, next.Said}
 	case next.Op != nil && next.Op.Failed != nil && (before.Op == nil || before.Op.Failed == nil):
 		return next.Op.Failed
 	}
@@ -174,7 +177,7 @@ func (h *Hosting) diagnose(ctx context.Context, before, next *row, f *failure) e
 	defer cancel()
 	one := &diagnosis{
 		Format: diagnosisFormat, Lease: next.Lease, Tenant: next.Tenant, ProviderUUID: next.ProviderUUID, Items: next.Items,
-		CreatedAt: next.CreatedAt, At: h.cfg.Now(), Reason: f.Reason, Message: f.Message, FailCount: next.FailCount,
+		CreatedAt: next.CreatedAt, At: h.cfg.Now(), Reason: f.Reason, Message: f.Message, Said: f.Said, FailCount: next.FailCount,
 	}
 	if rel := before.release(before.manifestVersion()); rel != nil {
 		one.Images = rel.Images

@@ -32,6 +32,11 @@
 // late to be written, so that no callback of it follows. Until somebody takes its
 // callbacks the row stays, and holds no room.
 //
+// A failure has words for the tenant, which are this package's own, and those of the
+// provider, which are for who operates the backend: [Inspection] has them, and the log.
+// A provider has a little less time than an operation, so that its verdict comes first;
+// what it says at the end of an operation is told in either way.
+//
 // A failure, its reason and the count of failures stay with a lease until an operation
 // succeeds. What its containers said last, and why it failed, stays for a week, also
 // when the lease is given up. Every operation has a time in which to end, also when the

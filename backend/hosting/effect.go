@@ -23,7 +23,7 @@ func (h *Hosting) carryOut(ctx context.Context, k kept, w *world, p plan) (time.
 		err := h.perform(ctx, next, w, e)
 		if next.Op != nil && e.verb.changesWorkload() && hopeless(err) {
 			h.cfg.Logger.ErrorContext(ctx, "the provider refuses what a lease needs", "lease", next.Lease, "service", e.service, "error", err)
-			return soon, h.conclude(ctx, refused(next, w), k)
+			return soon, h.conclude(ctx, refused(next, w, bounded(err.Error())), k)
 		}
 		if errors.Is(err, errStillThere) {
 			again = w.timing.Recheck
@@ -35,6 +35,7 @@ func (h *Hosting) carryOut(ctx context.Context, k kept, w *world, p plan) (time.
 		}
 		noted = next.note(e, w) || noted
 	}
+	h.hear(next.Lease, failures)
 	if noted {
 		if err := h.write(ctx, next, k); err != nil {
 			failures = append(failures, err)
@@ -103,7 +104,7 @@ func (h *Hosting) perform(ctx context.Context, r *row, w *world, e effect) error
 		}
 		_, err = h.cfg.Provider.Deploy(ctx, provider.DeployRequest{
 			InstanceID: e.instance, ReleaseID: e.release, Services: one.Change(),
-			Rollout: &provider.RolloutSpec{ReadyTimeout: h.cfg.Timing.Replace},
+			Rollout: &provider.RolloutSpec{ReadyTimeout: patience(h.cfg.Timing.Replace)},
 		})
 		return err
 	case doRestart:
@@ -167,7 +168,7 @@ func (h *Hosting) request(ctx context.Context, r *row, w *world, e effect) (prov
 	req := one.Request
 	req.InstanceID, req.ReleaseID, req.TenantID = e.instance, e.release, r.Tenant
 	req.Network = r.Lease // of its own: other leases of the tenant are no neighbours
-	req.Rollout = &provider.RolloutSpec{ReadyTimeout: h.cfg.Timing.Provision}
+	req.Rollout = &provider.RolloutSpec{ReadyTimeout: patience(h.cfg.Timing.Provision)}
 	return req, nil
 }
 

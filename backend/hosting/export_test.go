@@ -184,9 +184,10 @@ func (g *Ingress) RoutesOfTwins(lease string) []Route {
 	return g.routes([]*row{b, a})
 }
 
-// Explain is what a tenant reads of a workload that failed.
-func Explain(st *provider.InstanceStatus) (backend.Reason, string) {
-	f := explain(st)
+// Explain is what a tenant reads of a workload that failed; the service is what it was to
+// be, nil where nobody knows.
+func Explain(st *provider.InstanceStatus, s *manifest.Service) (backend.Reason, string) {
+	f := explain(st, "app", s)
 	return f.Reason, f.Message
 }
 
@@ -200,3 +201,6 @@ func (h *Hosting) Tried(lease string) int {
 
 // InDoubt reports whether it is not known of any row or set what was written last.
 func (h *Hosting) InDoubt() bool { return len(h.rows.doubted())+len(h.sets.doubted()) > 0 }
+
+// Said is what an operator reads of a workload.
+func Said(st *provider.InstanceStatus) string { return said(st, "app") }

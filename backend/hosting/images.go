@@ -20,6 +20,7 @@ const (
 // declared is what the images of a manifest declare, as far as it is known.
 type declared struct {
 	pending bool
+	said    string // of what is pending
 	failure *failure
 	paths   map[string][]string // by service
 }
@@ -39,14 +40,14 @@ func (h *Hosting) inspect(ctx context.Context, r *row, w *world) error {
 			info, err := h.inspectOne(ctx, inspector, ref)
 			switch {
 			case errors.Is(err, provider.ErrPending):
-				w.declared.pending = true // the others are fetched meanwhile
+				w.declared.pending, w.declared.said = true, err.Error() // the others are fetched meanwhile
 			case errors.Is(err, provider.ErrImageUnavailable):
-				w.declared.failure = &failure{backend.ReasonImagePullFailed, "image pull failed"}
+				w.declared.failure = &failure{backend.ReasonImagePullFailed, pullFailed, bounded(err.Error())}
 				return nil
 			case err != nil:
 				return fmt.Errorf("inspect the image of service %s: %w", name, err)
 			case len(info.Volumes) > maxPaths:
-				w.declared.failure = &failure{backend.ReasonInternal, fmt.Sprintf("the image declares %d volumes, the most is %d", len(info.Volumes), maxPaths)}
+				w.declared.failure = &failure{Reason: backend.ReasonInternal, Message: fmt.Sprintf("the image declares %d volumes, the most is %d", len(info.Volumes), maxPaths)}
 				return nil
 			}
 			found[ref] = info
@@ -72,7 +73,7 @@ func planImages(r *row, w *world) (p *plan, failed *failure) {
 	case d.failure != nil:
 		return nil, d.failure
 	case d.pending && !w.now.Before(r.Op.Deadline):
-		return nil, tooLate("the image was not there")
+		return nil, &failure{backend.ReasonImagePullFailed, pullFailed + ": it was not there in time", bounded(d.said)}
 	case d.pending:
 		return &plan{wait: sooner(w.timing.Recheck, w.again)}, nil
 	default:
@@ -85,7 +86,7 @@ func planImages(r *row, w *world) (p *plan, failed *failure) {
 	case added == 0 && !short:
 		return nil, nil
 	case slotsOf(w.set)+added > maxSlots:
-		return nil, &failure{backend.ReasonInternal, fmt.Sprintf("the images of the lease declare more than %d volumes", maxSlots)}
+		return nil, &failure{Reason: backend.ReasonInternal, Message: fmt.Sprintf("the images of the lease declare more than %d volumes", maxSlots)}
 	}
 	return &plan{effects: []effect{{verb: doOwn}}}, nil
 }

@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -18,6 +19,9 @@ import (
 // what its tenant and holder may not see, such as an engine's words.
 type Inspection struct {
 	Lease backend.ProvisionInfo
+	// Said is what the provider said of the failure that Lease tells, or what a call of it
+	// was answered that is being repeated; "" where there is none.
+	Said string
 	// Gone says that nothing is left of it but callbacks, volumes that are being removed
 	// and what it said last.
 	Gone bool
@@ -48,6 +52,7 @@ type Operation struct {
 	// Reason and Message say why it failed; it is then going back, until BackBy.
 	Reason  backend.Reason
 	Message string
+	Said    string // by the provider
 	BackBy  time.Time
 }
 
@@ -76,6 +81,7 @@ type Release struct {
 	Images    map[string]string // by service
 	Reason    backend.Reason
 	Message   string
+	Said      string // by the provider
 }
 
 // inspectTime bounds what an Inspect waits for the provider, in all.
@@ -90,12 +96,12 @@ func (h *Hosting) Inspect(ctx context.Context, lease string) (*Inspection, error
 		return h.inspectGone(ctx, lease)
 	}
 	out := &Inspection{
-		Lease: h.info(r), Gone: r.Gone, Deaths: r.Deaths, CallbackOrigin: schemeAndHost(r.CallbackURL), Unsent: len(r.Pending),
+		Lease: h.info(r), Said: cmp.Or(h.trouble(lease), r.Said), Gone: r.Gone, Deaths: r.Deaths, CallbackOrigin: schemeAndHost(r.CallbackURL), Unsent: len(r.Pending),
 		Leaving: slices.Clone(r.Old), Op: r.Op.inspect(), Domains: h.domainsOf(r), Volumes: h.volumesOf(lease, r),
 	}
 	for _, rel := range r.Releases {
 		out.Releases = append(out.Releases, Release{
-			Version: rel.Version, Status: rel.Status, CreatedAt: rel.CreatedAt, Images: maps.Clone(rel.Images), Reason: rel.Reason, Message: rel.Message,
+			Version: rel.Version, Status: rel.Status, CreatedAt: rel.CreatedAt, Images: maps.Clone(rel.Images), Reason: rel.Reason, Message: rel.Message, Said: rel.Said,
 		})
 	}
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
@@ -134,7 +140,7 @@ func (op *operation) inspect() *Operation {
 		ID: op.ID, Kind: string(op.Kind), Version: op.Version, Deadline: op.Deadline, Done: slices.Sorted(maps.Keys(op.Done)), BackBy: op.BackBy,
 	}
 	if op.Failed != nil {
-		out.Reason, out.Message = op.Failed.Reason, op.Failed.Message
+		out.Reason, out.Message, out.Said = op.Failed.Reason, op.Failed.Message, op.Failed.Said
 	}
 	return out
 }

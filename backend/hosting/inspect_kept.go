@@ -25,9 +25,10 @@ type VolumeSet struct {
 	Volumes []Volume // by service, directory and index
 
 	// Of the lease that left it, while it is not held for good.
-	Left   string
-	LeftAt time.Time
-	Items  []backend.LeaseItem
+	Left        string
+	LeftCreated time.Time // when that lease was
+	LeftAt      time.Time
+	Items       []backend.LeaseItem
 	// Until is when it is given up, unless it is restored; zero is never.
 	Until time.Time
 
@@ -55,7 +56,7 @@ func (h *Hosting) inspectSet(s *set) VolumeSet {
 		out.State = setRestoring
 	}
 	if s.Left != nil {
-		out.Left, out.LeftAt, out.Items, out.DiskMB = s.Left.Lease, s.Left.At, slices.Clone(s.Left.Items), s.Left.DiskMB
+		out.Left, out.LeftCreated, out.LeftAt, out.Items, out.DiskMB = s.Left.Lease, s.Left.CreatedAt, s.Left.At, slices.Clone(s.Left.Items), s.Left.DiskMB
 	}
 	if s.State == setRetained {
 		out.Until = h.cfg.Retention.until(s)
@@ -162,7 +163,7 @@ func (h *Hosting) inspectGone(ctx context.Context, lease string) (*Inspection, e
 	case err != nil:
 		return nil, err
 	case d != nil:
-		out.Lease = *d.info(h.cfg.Name)
+		out.Lease, out.Said = *d.info(h.cfg.Name), d.Said
 	case left != nil: // all of it is being removed
 		out.Lease = backend.ProvisionInfo{
 			LeaseUUID: lease, ProviderUUID: left.ProviderUUID, Status: backend.ProvisionStatusDeprovisioning, CreatedAt: left.Left.CreatedAt,

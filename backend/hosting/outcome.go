@@ -1,12 +1,6 @@
 package hosting
 
-import (
-	"maps"
-	"slices"
-
-	"github.com/berth-cloud/berth/backend"
-	"github.com/berth-cloud/berth/provider"
-)
+import "github.com/berth-cloud/berth/backend"
 
 // announce adds a callback.
 func (r *row) announce(op string, status backend.CallbackStatus, message string) {
@@ -21,13 +15,13 @@ func succeeded(r *row) *row {
 	for i := range next.Releases {
 		switch rel := &next.Releases[i]; {
 		case rel.Version == r.Op.Version:
-			rel.Status, rel.Reason, rel.Message = backend.ReleaseStatusActive, "", ""
+			rel.Status, rel.Reason, rel.Message, rel.Said = backend.ReleaseStatusActive, "", "", ""
 		case rel.Status == backend.ReleaseStatusActive:
 			rel.Status = backend.ReleaseStatusSuperseded
 		}
 	}
 	next.Status, next.Op, next.Was = backend.ProvisionStatusReady, nil, nil
-	next.FailCount, next.Reason, next.Message = 0, "", ""
+	next.FailCount, next.Reason, next.Message, next.Said = 0, "", "", ""
 	for name, one := range next.Workloads { // there is nothing to return to
 		next.Workloads[name] = workload{Instance: one.Instance, Release: one.Release}
 	}
@@ -56,13 +50,14 @@ func failed(r *row, w *world, f *failure) *row {
 }
 
 // refused is the row of a lease for which the provider will not do what it needs.
-func refused(r *row, w *world) *row {
-	f := &failure{backend.ReasonInternal, "internal error"}
+// said is what it answered.
+func refused(r *row, w *world, said string) *row {
+	f := &failure{backend.ReasonInternal, "internal error", said}
 	switch {
 	case r.Status == backend.ProvisionStatusProvisioning:
 		return notUp(r, w, f)
 	case r.Op.Failed != nil: // going back too
-		return lost(r)
+		return lost(r, said)
 	}
 	return givenUp(r, w, f)
 }
@@ -83,9 +78,9 @@ func givenUp(r *row, w *world, f *failure) *row {
 // fail ends the operation.
 func (r *row) fail(f *failure) {
 	if rel := r.release(r.Op.Version); rel != nil && rel.Status == backend.ReleaseStatusDeploying {
-		rel.Status, rel.Reason, rel.Message = backend.ReleaseStatusFailed, f.Reason, f.Message
+		rel.Status, rel.Reason, rel.Message, rel.Said = backend.ReleaseStatusFailed, f.Reason, f.Message, f.Said
 	}
-	r.Status, r.Reason, r.Message = backend.ProvisionStatusFailed, f.Reason, f.Message
+	r.Status, r.Reason, r.Message, r.Said = backend.ProvisionStatusFailed, f.Reason, f.Message, f.Said
 	r.FailCount++
 	r.announce(r.Op.ID, backend.CallbackStatusFailed, f.Message)
 	r.Op = nil
@@ -94,9 +89,9 @@ func (r *row) fail(f *failure) {
 // words are what a failed change is called.
 func (o *operation) words() failure {
 	if o.Kind == opUpdate {
-		return failure{backend.ReasonUpdateFailed, "update failed"}
+		return failure{Reason: backend.ReasonUpdateFailed, Message: "update failed"}
 	}
-	return failure{backend.ReasonRestartFailed, "restart failed"}
+	return failure{Reason: backend.ReasonRestartFailed, Message: "restart failed"}
 }
 
 // wentBack is the row of a lease that has what it had before a change that failed.
@@ -104,6 +99,7 @@ func wentBack(r *row) *row {
 	next := r.clone()
 	f := r.Op.words()
 	f.Message += ": " + r.Op.Failed.Message + "; rolled back to previous version"
+	f.Said = r.Op.Failed.Said
 	next.takeBack()
 	next.fail(&f)
 	// The lease serves: a holder who gives up what keeps failing must not count this.
@@ -120,48 +116,14 @@ func (r *row) takeBack() {
 	}
 }
 
-// lost is the row of a lease that did not come back.
-func lost(r *row) *row {
+// lost is the row of a lease that did not come back; said is what the provider says of
+// that.
+func lost(r *row, said string) *row {
 	next := r.clone()
 	f := r.Op.words()
 	f.Message += ": " + r.Op.Failed.Message + "; rollback failed"
+	f.Said = bounded(join(r.Op.Failed.Said, "going back: "+said))
 	next.takeBack()
 	next.fail(&f)
 	return next
-}
-
-// explain says why a workload failed, in words of our own: the provider's may have
-// paths, addresses or what the tenant's program printed.
-func explain(st *provider.InstanceStatus) failure {
-	f := failure{backend.ReasonInternal, "internal error"}
-	for _, reason := range reasons(st) {
-		switch reason {
-		case provider.ReasonImageUnavailable, provider.ReasonPulling:
-			return failure{backend.ReasonImagePullFailed, "image pull failed"}
-		case provider.ReasonOutOfMemory:
-			return failure{backend.ReasonContainerExited, "container ran out of memory"}
-		case provider.ReasonStartFailed:
-			return failure{backend.ReasonContainerExited, "container could not start"}
-		case provider.ReasonExited, provider.ReasonCrashLoop:
-			return failure{backend.ReasonContainerExited, "container exited during startup"}
-		case provider.ReasonUnhealthy, provider.ReasonReadyTimeout:
-			return failure{backend.ReasonContainerExited, "container reported unhealthy"}
-		case provider.ReasonVolumeInUse:
-			f = failure{backend.ReasonInternal, "a volume is still in use"}
-		case provider.ReasonNoCapacity:
-			f = failure{backend.ReasonInternal, "no capacity for the container"}
-		case provider.ReasonRolloutFailed:
-			f = failure{backend.ReasonContainerExited, "the new containers did not become ready"}
-		}
-	}
-	return f
-}
-
-// reasons are those of an instance and of its services.
-func reasons(st *provider.InstanceStatus) []provider.Reason {
-	out := []provider.Reason{st.Reason}
-	for _, name := range slices.Sorted(maps.Keys(st.Services)) {
-		out = append(out, st.Services[name].Reason)
-	}
-	return out
 }

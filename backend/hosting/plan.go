@@ -95,7 +95,7 @@ func planStep(r *row, w *world) plan {
 // enough.
 func planOld(r *row, w *world) plan {
 	if r.Status == backend.ProvisionStatusProvisioning && r.Op.Failed == nil && !w.now.Before(r.Op.Deadline) {
-		return plan{next: failed(r, w, tooLate("the lease was not ready"))}
+		return plan{next: failed(r, w, late(r, w, "the lease was not ready"))}
 	}
 	effects := make([]effect, len(r.Old))
 	for i, instance := range r.Old {
@@ -113,8 +113,6 @@ func planSpill(r *row, w *world) plan {
 	next.Spill = ""
 	return plan{next: next}
 }
-
-func tooLate(what string) *failure { return &failure{backend.ReasonInternal, what + " in time"} }
 
 // planProvision brings the services up, each once those that it depends on are
 // there.
@@ -139,7 +137,7 @@ func planProvision(r *row, w *world) plan {
 	}
 	f := firstFailure(r, w)
 	if f == nil && !w.now.Before(r.Op.Deadline) {
-		f = tooLate("the lease was not ready")
+		f = late(r, w, "the lease was not ready")
 	}
 	switch {
 	case f != nil:
@@ -208,7 +206,7 @@ func planReplace(r *row, w *world) plan {
 	f := firstFailure(r, w)
 	switch {
 	case !w.now.Before(r.Op.Deadline):
-		return plan{next: givenUp(r, w, tooLate("it was not done"))}
+		return plan{next: givenUp(r, w, late(r, w, "it was not done"))}
 	case len(effects) > 0: // what failed before is what they change
 		return plan{effects: effects}
 	case f != nil:
@@ -255,7 +253,7 @@ func planBack(r *row, w *world) plan {
 	case ready && len(effects) == 0:
 		return plan{next: wentBack(r)}
 	case !w.now.Before(r.Op.BackBy):
-		return plan{next: lost(r)}
+		return plan{next: lost(r, late(r, w, "").Said)}
 	case len(effects) > 0:
 		return plan{effects: effects}
 	}
@@ -266,7 +264,7 @@ func planBack(r *row, w *world) plan {
 func planReady(r *row, w *world) plan {
 	if f := firstFailure(r, w); f != nil {
 		next := r.clone()
-		next.Status, next.Reason, next.Message = backend.ProvisionStatusFailing, f.Reason, f.Message
+		next.Status, next.Reason, next.Message, next.Said = backend.ProvisionStatusFailing, f.Reason, f.Message, f.Said
 		next.Deaths++
 		return plan{next: next, confirm: true}
 	}
@@ -306,19 +304,4 @@ func gone(r *row, last backend.CallbackPayload) *row {
 	last.LeaseUUID = r.Lease
 	next.Pending = append(next.Pending, pending{Op: next.Life + "/gone", URL: r.CallbackURL, Payload: last})
 	return next
-}
-
-// firstFailure is why a workload has failed, nil while none has.
-func firstFailure(r *row, w *world) *failure {
-	for _, name := range slices.Sorted(maps.Keys(r.Workloads)) {
-		st := w.status[r.Workloads[name].Instance]
-		switch {
-		case st == nil && r.Status == backend.ProvisionStatusReady:
-			return &failure{backend.ReasonContainerExited, "container exited unexpectedly"}
-		case st != nil && st.State == provider.StateFailed:
-			f := explain(st)
-			return &f
-		}
-	}
-	return nil
 }

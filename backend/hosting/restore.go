@@ -300,7 +300,7 @@ func planRestoreBack(r *row, w *world) plan {
 	}
 	next := r.clone()
 	next.Set = ""
-	next.fail(&failure{backend.ReasonRestoreFailed, "restore failed: " + r.Op.Failed.Message})
+	next.fail(&failure{backend.ReasonRestoreFailed, "restore failed: " + r.Op.Failed.Message, r.Op.Failed.Said})
 	return plan{next: next}
 }
 

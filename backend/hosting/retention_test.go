@@ -474,3 +474,48 @@ func TestDataWithoutAManifestStays(t *testing.T) {
 		}
 	})
 }
+
+// The time for which something is retained is that of the settings that are, also of what
+// was retained under others; to retain nothing more removes nothing.
+func TestAChangedGraceIsForWhatIsRetainedToo(t *testing.T) {
+	for name, c := range map[string]struct {
+		change hosting.Retention
+		after  time.Duration
+		kept   bool
+	}{
+		"as it was, before":  {hosting.Retention{OnClose: true, Grace: 10 * time.Hour}, 9 * time.Hour, true},
+		"as it was, after":   {hosting.Retention{OnClose: true, Grace: 10 * time.Hour}, 11 * time.Hour, false},
+		"shorter":            {hosting.Retention{OnClose: true, Grace: time.Hour}, 2 * time.Hour, false},
+		"longer":             {hosting.Retention{OnClose: true, Grace: 20 * time.Hour}, 11 * time.Hour, true},
+		"for ever":           {hosting.Retention{OnClose: true}, 1000 * time.Hour, true},
+		"nothing more":       {hosting.Retention{Grace: 10 * time.Hour}, 9 * time.Hour, true},
+		"nothing more, late": {hosting.Retention{Grace: 10 * time.Hour}, 11 * time.Hour, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.retention = hosting.Retention{OnClose: true, Grace: 10 * time.Hour}
+				w.open()
+				after(provision(onDisk(one(1)), serves(1)), deprovision)(w)
+				if sets, _ := w.Retained("", 0); len(sets) != 1 {
+					t.Fatalf("retained is %v", sets)
+				}
+				w.skip(c.after)
+				w.retention = c.change
+				w.open()
+				if _, err := w.Step(context.Background(), hosting.Reaper); err != nil {
+					t.Error(err)
+				}
+				if !w.rest() {
+					t.Fatal("it does not come to rest")
+				}
+				sets, _ := w.Retained("", 0)
+				if kept := len(sets) == 1; kept != c.kept {
+					t.Errorf("retained is %v", sets)
+				}
+				if c.kept && c.change.Grace > 0 && !sets[0].Until.Equal(sets[0].LeftAt.Add(c.change.Grace)) {
+					t.Errorf("it is said to be retained until %s", sets[0].Until)
+				}
+			})
+		})
+	}
+}

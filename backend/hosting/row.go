@@ -32,6 +32,8 @@ type row struct {
 	FailCount   int                     `json:"fail_count,omitempty"`
 	Reason      backend.Reason          `json:"reason,omitempty"`
 	Message     string                  `json:"message,omitempty"`
+	// Said is what the provider said of it, which the tenant never reads.
+	Said string `json:"said,omitempty"`
 
 	// Workloads are by service. They are there before the provider knows them.
 	Workloads map[string]workload `json:"workloads,omitempty"`
@@ -71,6 +73,7 @@ type release struct {
 	Ports   map[string]int `json:"ports,omitempty"`
 	Reason  backend.Reason `json:"reason,omitempty"`
 	Message string         `json:"message,omitempty"`
+	Said    string         `json:"said,omitempty"` // by the provider
 }
 
 // opKind is what is under way.
@@ -105,10 +108,12 @@ type operation struct {
 	BackBy time.Time `json:"back_by,omitzero"`
 }
 
-// failure is why something failed, in words that are fit for the tenant.
+// failure is why something failed, in words that are fit for the tenant, and what the
+// provider said, which is for the operator alone.
 type failure struct {
 	Reason  backend.Reason `json:"reason"`
 	Message string         `json:"message"`
+	Said    string         `json:"said,omitempty"`
 }
 
 // pending is a callback on its way to the outbox.

@@ -135,7 +135,7 @@ func (h *Hosting) follow(ctx context.Context, k kept) (time.Duration, error) {
 	w, p, err := h.think(ctx, k.row, unguarded == nil)
 	if errors.Is(err, errUnusable) && k.row.Op != nil {
 		h.cfg.Logger.ErrorContext(ctx, "a manifest cannot be used", "lease", k.row.Lease, "error", err)
-		return soon, h.conclude(ctx, refused(k.row, w), k)
+		return soon, h.conclude(ctx, refused(k.row, w, bounded(err.Error())), k)
 	}
 	if err != nil {
 		return 0, errors.Join(err, unguarded)
@@ -167,9 +167,11 @@ func (h *Hosting) think(ctx context.Context, r *row, guarded bool) (*world, plan
 		return w, plan{}, err
 	}
 	h.remember(r, w)
+	w.trouble = h.trouble(r.Lease)
 	p := planStep(r, w)
 	if p.confirm || h.unseen(r, w) {
 		if w, err = h.observe(ctx, r, guarded); err == nil {
+			w.trouble = h.trouble(r.Lease)
 			p = planStep(r, w)
 		}
 	}
@@ -247,6 +249,7 @@ func (h *Hosting) bury(ctx context.Context, k kept) error {
 			return err
 		}
 		h.forget(k.row.Lease)
+		h.hear(k.row.Lease, nil)
 		return h.rows.drop(ctx, k)
 	})
 }

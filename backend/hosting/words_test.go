@@ -34,7 +34,7 @@ func TestReasonsOfAProviderHaveWordsForTenants(t *testing.T) {
 			"the instance": {Reason: reason},
 			"its service":  {Services: map[string]provider.ServiceStatus{"app": {Reason: reason}}},
 		} {
-			if code, words := hosting.Explain(st); fmt.Sprintf("%s: %s", code, words) != want {
+			if code, words := hosting.Explain(st, nil); fmt.Sprintf("%s: %s", code, words) != want {
 				t.Errorf("%q of %s is %s: %s; want %s", reason, where, code, words, want)
 			}
 		}

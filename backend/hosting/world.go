@@ -28,6 +28,8 @@ type world struct {
 	declared *declared
 	// again is when the provider wants the next step of a workload; 0 is not.
 	again time.Duration
+	// trouble is why the last effects failed; "" where they did not.
+	trouble string
 }
 
 // errUnusable is a manifest that is not there, or that this version cannot read.

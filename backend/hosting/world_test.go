@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"sync"
@@ -45,6 +46,7 @@ type world struct {
 	plane   *plane
 	// Of the process that runs.
 	noDomains bool
+	logger    *slog.Logger
 	retention hosting.Retention
 	stamps    map[string]string // what a container found in its volume, or left there first
 	before    map[string]string // what they found before
@@ -208,7 +210,7 @@ func (w *world) tryOpen() error {
 		w.Hosting, err = hosting.Open(context.Background(), hosting.Config{
 			Name: "memory-1", Provider: mortal{w.mem, w.proc}, Store: traced{w.store, w.proc}, Outbox: lane{w.out, w.proc},
 			SKUs: catalog, Pool: w.pool, Images: images, Ingress: ingress, Guard: w.guard, BindAddress: netip.MustParseAddr("127.0.0.1"),
-			NewID: w.newID, Now: w.now, Retention: w.retention,
+			NewID: w.newID, Now: w.now, Logger: w.logger, Retention: w.retention,
 			Timing: hosting.Timing{Provision: 20 * time.Second, Replace: 20 * time.Second, Rollback: 20 * time.Second, Call: 5 * time.Second, Ask: w.ask, Leave: w.leave},
 		})
 		if !errors.Is(err, errKilled) {

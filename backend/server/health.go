@@ -35,6 +35,27 @@ type Drainer interface {
 	Draining() bool
 }
 
+// Noter is a backend that has more to say beside its health, as of now: what it waits for,
+// or a promise that it does not keep. The words are for everybody who can reach the port.
+type Noter interface {
+	Notes() []string
+}
+
+// notes are those of the configuration and those of now.
+func (s *server) notes() []string {
+	out := slices.Clone(s.cfg.Notes)
+	if n, can := s.backend.(Noter); can {
+		out = append(out, n.Notes()...)
+	}
+	return out
+}
+
+// unhealthy is the body of a health that is not good.
+type unhealthy struct {
+	backend.ErrorResponse
+	Notes []string `json:"notes,omitempty"`
+}
+
 // draining is said beside a backend's health and stats.
 const draining = "no new lease is taken: the backend is being drained"
 
@@ -43,17 +64,36 @@ func (s *server) drains() bool {
 	return can && d.Draining()
 }
 
-// health is open to all, so that its words are the same for every fault.
+// health is open to all, so that its words are the same for every fault, but for notes.
 func (s *server) health(r *http.Request) (answer, error) {
-	if err := s.backend.Health(r.Context()); err != nil {
-		s.cfg.Logger.WarnContext(r.Context(), "the backend is not healthy", "error", err)
-		return answer{http.StatusServiceUnavailable, backend.ErrorResponse{Error: "the backend cannot do its work"}}, nil
+	err := s.backend.Health(r.Context())
+	if r.Context().Err() == nil || err == nil { // else it says something of the caller alone
+		s.said(r.Context(), err)
 	}
-	out := status{Status: "healthy", Notes: s.cfg.Notes}
+	if err != nil {
+		return answer{http.StatusServiceUnavailable, unhealthy{backend.ErrorResponse{Error: "the backend cannot do its work"}, s.notes()}}, nil
+	}
+	out := status{Status: "healthy", Notes: s.notes()}
 	if s.drains() {
-		out.Draining, out.Notes = true, append(slices.Clone(out.Notes), draining)
+		out.Draining, out.Notes = true, append(out.Notes, draining)
 	}
 	return ok(out), nil
+}
+
+// said logs what is wrong when it begins or becomes another, and when it is over: health is
+// asked for all the time.
+func (s *server) said(ctx context.Context, err error) {
+	now := ""
+	if err != nil {
+		now = err.Error()
+	}
+	before := s.sick.Swap(&now)
+	switch {
+	case err != nil && (before == nil || *before != now):
+		s.cfg.Logger.WarnContext(ctx, "the backend is not healthy", "error", err)
+	case err == nil && before != nil && *before != "":
+		s.cfg.Logger.InfoContext(ctx, "the backend is healthy again")
+	}
 }
 
 func (s *server) stats(r *http.Request) (answer, error) {

@@ -1,8 +1,11 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -127,5 +130,41 @@ func TestHealthSaysThatABackendIsDrained(t *testing.T) {
 				t.Errorf("%v: %d %s", on, w.Code, got)
 			}
 		}
+	}
+}
+
+// noter is a backend that has something to say.
+type noter struct {
+	*scripted
+	says []string
+}
+
+func (n *noter) Notes() []string { return n.says }
+
+func TestHealthSaysWhatIsNotedNowWhetherItIsGoodOrNot(t *testing.T) {
+	var log bytes.Buffer
+	b := &noter{scripted: &scripted{}}
+	h := server.New(b, server.Config{Notes: []string{"a"}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	for _, step := range []struct {
+		err  error
+		says []string
+		code int
+		body string
+	}{
+		{nil, nil, http.StatusOK, `{"status":"healthy","notes":["a"]}`},
+		{nil, []string{"b"}, http.StatusOK, `{"status":"healthy","notes":["a","b"]}`},
+		{errors.New("dead"), []string{"b"}, http.StatusServiceUnavailable, `{"error":"the backend cannot do its work","notes":["a","b"]}`},
+		{errors.New("dead"), nil, http.StatusServiceUnavailable, `{"error":"the backend cannot do its work","notes":["a"]}`},
+		{nil, nil, http.StatusOK, `{"status":"healthy","notes":["a"]}`},
+	} {
+		b.err, b.says = step.err, step.says
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/health", http.NoBody))
+		if got := strings.TrimSpace(w.Body.String()); w.Code != step.code || got != step.body {
+			t.Errorf("%d %s, want %d %s", w.Code, got, step.code, step.body)
+		}
+	}
+	if sick, well := strings.Count(log.String(), "is not healthy"), strings.Count(log.String(), "is healthy again"); sick != 1 || well != 1 {
+		t.Errorf("logged %d and %d times:\n%s", sick, well, log.String())
 	}
 }

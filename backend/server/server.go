@@ -8,6 +8,7 @@ import (
 	"path"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 
 	"github.com/berth-cloud/berth/backend"
 )
@@ -16,6 +17,7 @@ import (
 type server struct {
 	backend backend.Backend
 	cfg     Config
+	sick    atomic.Pointer[string] // what was last wrong, "" for nothing
 }
 
 // New offers a backend. The handler takes the paths of the protocol at its root.

@@ -89,8 +89,8 @@ func serverFlags(args []string, stderr io.Writer) (daemon.Config, slog.Level, er
 	var level slog.Level
 	f := flag.NewFlagSet("berthd server", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&cfg.DataDir, "data-dir", cfg.DataDir, "`directory` of the store, the routes and the logs")
-	f.StringVar(&cfg.Socket, "socket", cfg.Socket, "`path` of the API's Unix socket")
+	f.StringVar(&cfg.DataDir, "data-dir", cfg.DataDir, "`directory` of the store, the routes and the logs; it is not that of a berthd backend")
+	f.StringVar(&cfg.Socket, "socket", cfg.Socket, "`path` of the API's Unix socket; its folder has to exist, but for the default one")
 	f.StringVar(&cfg.DockerHost, "docker", "", "`address` of the Docker engine, unix:///var/run/docker.sock when empty")
 	f.StringVar(&cfg.NodeBinary, "node-binary", "", "`path` of berth-node, looked for beside berthd when empty")
 	f.BoolVar(&cfg.ExternalIngress, "external-ingress", false, "the data plane is run by something else, on DATA-DIR/ingress/control.sock; never start one")
@@ -138,9 +138,9 @@ func backendFlags(args []string, stderr io.Writer) (backendd.Options, slog.Level
 	f := flag.NewFlagSet("berthd backend", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&opts.ConfigFile, "config", "/etc/berth/backend.yaml", "`file` of settings")
-	f.StringVar(&opts.DataDir, "data-dir", "/var/lib/berth-backend", "`directory` of the store")
-	f.StringVar(&opts.Socket, "socket", "", "`path` of the Unix socket that berth backend asks, DATA-DIR/backend.sock when empty")
-	f.BoolVar(&opts.FirewallOnly, "firewall-only", false, "set up the firewall of leases as the file says, and end")
+	f.StringVar(&opts.DataDir, "data-dir", "/var/lib/berth-backend", "`directory` of the store; it belongs to this backend alone, and is not that of a berthd server")
+	f.StringVar(&opts.Socket, "socket", "", "`path` of the Unix socket that berth backend asks, in a folder that exists, DATA-DIR/backend.sock when empty")
+	f.BoolVar(&opts.FirewallOnly, "firewall-only", false, "set up the firewall of leases as the file says, and end; it needs the data directory for itself, so end the backend before, which keeps its firewall by itself")
 	f.TextVar(&level, "log-level", slog.LevelInfo, "debug, info, warn or error")
 	if err := f.Parse(args); err != nil {
 		return opts, level, err

@@ -32,6 +32,13 @@ func TestEveryFlagIsInTheReference(t *testing.T) {
 	}
 }
 
+func TestTheHelpSaysWhatTheFirewallAloneNeeds(t *testing.T) {
+	var help bytes.Buffer
+	if code := run([]string{"backend", "-h"}, &help, &help); code != 0 || !strings.Contains(help.String(), "it needs the data directory for itself") {
+		t.Errorf("code %d: %s", code, help.String())
+	}
+}
+
 func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -45,7 +52,7 @@ func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 		{[]string{"server", "--nope"}, 2, "-nope"},
 		{[]string{"server", "--data-dir", "", "--socket", "/nowhere/berth.sock"}, 1, "a data directory and a socket are needed"},
 		{[]string{"backend", "now"}, 2, `unexpected argument "now"`},
-		{[]string{"backend", "--config", "/nowhere/backend.yaml", "--data-dir", "/nowhere"}, 1, "/nowhere/backend.yaml"},
+		{[]string{"backend", "--config", "/nowhere/backend.yaml", "--data-dir", "/nowhere"}, 1, "or name another with --config"},
 		{[]string{"version"}, 0, "berthd dev"},
 		{[]string{"help"}, 0, "berthd server [flags]"},
 	} {

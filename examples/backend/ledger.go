@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -18,6 +19,7 @@ import (
 // a real one is a database, and acknowledges a callback once it is written there.
 type ledger struct {
 	url    string // for callbacks
+	out    io.Writer
 	server *http.Server
 	ended  chan struct{}
 
@@ -27,7 +29,7 @@ type ledger struct {
 }
 
 // newLedger listens for callbacks on a free port of this machine.
-func newLedger(ctx context.Context, secret string) (*ledger, error) {
+func newLedger(ctx context.Context, secret string, out io.Writer) (*ledger, error) {
 	verifier, err := hmacauth.NewVerifier(hmacauth.Config{Secrets: []string{secret}})
 	if err != nil {
 		return nil, err
@@ -37,7 +39,7 @@ func newLedger(ctx context.Context, secret string) (*ledger, error) {
 		return nil, err
 	}
 	l := &ledger{
-		url: "http://" + listener.Addr().String() + "/callbacks/provision", ended: make(chan struct{}),
+		url: "http://" + listener.Addr().String() + "/callbacks/provision", out: out, ended: make(chan struct{}),
 		last: map[string]backend.CallbackPayload{}, changed: make(chan struct{}),
 	}
 	mux := http.NewServeMux()
@@ -64,11 +66,18 @@ func (l *ledger) keep(_ context.Context, p backend.CallbackPayload) error {
 	if p.Retained {
 		kept = ", its data is retained"
 	}
-	fmt.Println(strings.TrimRight("  callback: "+string(p.Status)+kept+" "+p.Error, " "))
+	fmt.Fprintln(l.out, strings.TrimRight("  callback: "+string(p.Status)+kept+" "+p.Error, " "))
 	l.last[p.LeaseUUID] = p
 	close(l.changed)
 	l.changed = make(chan struct{})
 	return nil
+}
+
+// forget has await hear of what comes from now on alone.
+func (l *ledger) forget(lease string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.last, lease)
 }
 
 // await returns once the last callback of a lease has a status; one that says that it

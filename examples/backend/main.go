@@ -5,8 +5,9 @@
 //	    --sku a1b2c3d4-e5f6-7890-abcd-1234567890ab --image docker.io/library/nginx:1.29 --port 80
 //
 // With --hold it keeps the lease until Ctrl-C, --domain asks for a custom domain, and
-// --restore begins with the data that another lease of the tenant left. The backend has to be let to send
-// callbacks to this machine: egress: {allow_loopback: true}.
+// --restore begins with the data that another lease of the tenant left. A lease that fails,
+// or does not come up before Ctrl-C, is given up too: no lease outlives the program. The
+// backend has to be let to send callbacks to this machine: egress: {allow_loopback: true}.
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/signal"
@@ -50,13 +52,13 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, o); err != nil {
+	if err := run(ctx, o, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "backend:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, o options) (err error) {
+func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if o.sku == "" || (o.image == "") == (o.restore == "") {
 		return errors.New("a SKU is needed, and an image or a lease to restore: see --help")
 	}
@@ -65,7 +67,7 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	secret := strings.TrimSpace(string(text))
-	l, err := newLedger(ctx, secret)
+	l, err := newLedger(ctx, secret, out)
 	if err != nil {
 		return err
 	}
@@ -75,43 +77,63 @@ func run(ctx context.Context, o options) (err error) {
 
 	lease := uuid.NewString()
 	if err := begin(ctx, client, l, lease, o); err != nil {
+		return explained(err)
+	}
+	// Whatever comes of it: a ledger that does not give a lease up pays for it.
+	defer func() { err = errors.Join(err, giveUp(ctx, client, l, lease)) }()
+	if err := l.up(ctx, lease); err != nil {
 		return err
 	}
-	if err := show(ctx, client, lease); err != nil {
+	if err := show(ctx, client, l, lease, o); err != nil {
 		return err
 	}
 	if o.hold {
-		fmt.Println("Ctrl-C gives the lease up")
+		fmt.Fprintln(out, "Ctrl-C gives the lease up")
 		<-ctx.Done()
 	}
-	// With a context of its own: it has to happen after an interrupt too.
+	return nil
+}
+
+// giveUp ends a lease and waits until it is gone. It has a time of its own, as it has to
+// happen after an interrupt too.
+func giveUp(ctx context.Context, client *backend.HTTPClient, l *ledger, lease string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	fmt.Println("deprovision", lease)
+	fmt.Fprintln(l.out, "deprovision", lease)
+	l.forget(lease) // that it failed is no news
 	if err := client.Deprovision(ctx, lease); err != nil {
-		return err
+		return fmt.Errorf("lease %s is left behind: %w", lease, err)
 	}
 	return l.await(ctx, lease, backend.CallbackStatusDeprovisioned)
 }
 
-// begin asks for a lease and waits until its callback says what came of it.
+// explained says what to do about a refusal.
+func explained(err error) error {
+	switch {
+	case errors.Is(err, backend.ErrInsufficientResources):
+		return fmt.Errorf("there is no room here; a ledger would ask another backend: %w", err)
+	case strings.Contains(err.Error(), "the status is 401"):
+		return fmt.Errorf("the backend does not take our signature: --secret-file has to be the file that its settings call secret_file, and the clocks of both sides have to agree: %w", err)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("nobody listens there: start `berthd backend`, or name its address with --url: %w", err)
+	}
+	return err
+}
+
+// begin asks for a lease.
 func begin(ctx context.Context, client *backend.HTTPClient, l *ledger, lease string, o options) error {
 	items := []backend.LeaseItem{{SKU: o.sku, Quantity: o.quantity, CustomDomain: o.domain}}
-	var err error
 	if o.restore == "" {
-		err = provision(ctx, client, l, lease, items, o)
-	} else {
-		fmt.Println("restore", lease, "from", o.restore)
-		err = client.Restore(ctx, backend.RestoreRequest{
-			LeaseUUID: lease, FromLeaseUUID: o.restore, Tenant: o.tenant, CallbackURL: l.url, Items: items,
-		})
+		return provision(ctx, client, l, lease, items, o)
 	}
-	if errors.Is(err, backend.ErrInsufficientResources) {
-		return fmt.Errorf("there is no room here; a ledger would ask another backend: %w", err)
-	}
-	if err != nil {
-		return err
-	}
+	fmt.Fprintln(l.out, "restore", lease, "from", o.restore)
+	return client.Restore(ctx, backend.RestoreRequest{
+		LeaseUUID: lease, FromLeaseUUID: o.restore, Tenant: o.tenant, CallbackURL: l.url, Items: items,
+	})
+}
+
+// up waits until a callback says that a lease is ready.
+func (l *ledger) up(ctx context.Context, lease string) error {
 	ctx, cancel := context.WithTimeout(ctx, 11*time.Minute) // a backend gives up by itself before
 	defer cancel()
 	return l.await(ctx, lease, backend.CallbackStatusSuccess)
@@ -124,28 +146,33 @@ func provision(ctx context.Context, client *backend.HTTPClient, l *ledger, lease
 	if err != nil {
 		return err
 	}
-	fmt.Println("provision", lease)
+	fmt.Fprintln(l.out, "provision", lease)
 	return client.Provision(ctx, backend.ProvisionRequest{
 		LeaseUUID: lease, Tenant: o.tenant, ProviderUUID: uuid.NewString(), CallbackURL: l.url, Items: items, Payload: manifest,
 	})
 }
 
-// show prints how a lease is reached and asks its first port.
-func show(ctx context.Context, client *backend.HTTPClient, lease string) error {
+// show prints how a lease is reached, by name and by port, and asks its ports.
+func show(ctx context.Context, client *backend.HTTPClient, l *ledger, lease string, o options) error {
 	info, err := client.GetInfo(ctx, lease)
 	if err != nil {
 		return err
 	}
 	for name, service := range info.Services {
 		for _, one := range service.Instances {
-			if one.FQDN != "" {
-				fmt.Printf("  %s/%d is called %s\n", name, one.InstanceIndex, one.FQDN)
+			called := "is called " + one.FQDN
+			if one.FQDN == "" {
+				called = "has no name: the backend has no ingress, or the service no port of TCP"
 			}
+			fmt.Fprintf(l.out, "  %s/%d %s\n", name, one.InstanceIndex, called)
 			for port, at := range one.Ports {
 				url := "http://" + at.HostIP + ":" + at.HostPort + "/"
-				fmt.Printf("  %s/%d %s: %s is at %s, which answers %s\n", name, one.InstanceIndex, one.Status, port, url, answer(ctx, url))
+				fmt.Fprintf(l.out, "  %s/%d %s: %s is at %s, which answers %s\n", name, one.InstanceIndex, one.Status, port, url, answer(ctx, url))
 			}
 		}
+	}
+	if o.domain != "" {
+		fmt.Fprintf(l.out, "  %s is asked for; `berth backend show %s` says how far that is\n", o.domain, lease)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berth-cloud/berth/internal/client"
+	"github.com/berth-cloud/berth/internal/wire"
 )
 
 func (a *app) backendCmd() *cobra.Command {
@@ -50,7 +51,7 @@ func (a *app) onBackend(do func(ctx context.Context, b *client.Backend) error) f
 	return func(cmd *cobra.Command, _ []string) error {
 		b := client.NewBackend(a.backend)
 		defer b.Close()
-		return a.deafBackend(do(cmd.Context(), b))
+		return a.noBackend(cmd.Context(), b, do(cmd.Context(), b))
 	}
 }
 
@@ -67,29 +68,43 @@ func (a *app) onLease(do func(ctx context.Context, b *client.Backend, lease stri
 	}
 }
 
-// deafBackend says what to do about a backend that does not answer.
-func (a *app) deafBackend(err error) error {
-	if !errors.Is(err, client.ErrUnreachable) {
+// noBackend says what to do about a socket on which no backend answers. One that is not
+// known there may be none of a backend at all.
+func (a *app) noBackend(ctx context.Context, b *client.Backend, err error) error {
+	var p *wire.Problem
+	why := ""
+	hint := "Start it with `systemctl start berthd-backend` or `berthd backend`, or give its socket with\n--socket or BERTH_BACKEND_SOCKET: it is backend.sock in the backend's data directory."
+	switch {
+	case errors.Is(err, client.ErrUnreachable):
+		why = deaf(a.backend, err)
+		if errors.Is(err, fs.ErrPermission) {
+			hint = notYours
+		}
+	case errors.Is(err, client.ErrStranger), errors.As(err, &p) && p.Type == wire.ProblemNotFound:
+		if why = "that is the socket of `berthd server`"; !b.IsServer(ctx) {
+			if p != nil {
+				return err
+			}
+			why = err.Error()
+		}
+	default:
 		return err
 	}
-	hint := "Is the backend running? Start it with `systemctl start berthd-backend` or `berthd backend`,\nor name its socket with --socket or BERTH_BACKEND_SOCKET: DATA-DIR/backend.sock."
-	if errors.Is(err, fs.ErrPermission) {
-		hint = notYours
-	}
-	return &failure{code: exitUnreachable, what: deaf(a.backend, err), hint: hint, err: err}
+	return &failure{code: exitUnreachable, what: fmt.Sprintf("no backend answers at %s: %s", a.backend, why), hint: hint, err: err}
 }
 
 // lenLease is the length of a UUID.
 const lenLease = 36
 
-// findLease finds the one lease whose UUID begins with a text.
+// listsLeases says how to find one.
+const listsLeases = "`berth backend list` lists the leases there are, and `berth backend retentions` what others left."
+
+// findLease finds the one lease whose UUID begins with a text. Every command that names a
+// lease goes through it, so that each says the same of one that is not there.
 func findLease(ctx context.Context, b *client.Backend, text string) (string, error) {
 	text = strings.ToLower(text)
-	if len(text) == lenLease {
-		return text, nil
-	}
 	const most = 5
-	hint := "`berth backend list` lists the leases there are."
+	hint := listsLeases
 	if text == "" {
 		return "", usage("\"\" names no lease", hint)
 	}
@@ -97,6 +112,8 @@ func findLease(ctx context.Context, b *client.Backend, text string) (string, err
 	switch {
 	case err != nil:
 		return "", err
+	case len(found.Leases) == 0 && len(text) == lenLease:
+		return "", &failure{code: exitNotFound, what: "there is no lease " + text, hint: hint}
 	case len(found.Leases) == 0:
 		return "", &failure{code: exitNotFound, what: fmt.Sprintf("there is no lease that begins with %q", text), hint: hint}
 	case len(found.Leases) > 1:

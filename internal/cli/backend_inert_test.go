@@ -85,7 +85,13 @@ func hostile(t *testing.T) (socket string) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/admin/status", answer(func() any { return filled[wire.BackendStatus]() }))
-	mux.HandleFunc("/admin/leases", answer(func() any { return wire.BackendLeaseNames{Leases: []string{steering, steering}, More: true} }))
+	mux.HandleFunc("/admin/leases", func(w http.ResponseWriter, r *http.Request) {
+		names := wire.BackendLeaseNames{Leases: []string{steering, steering}, More: true}
+		if whole := r.URL.Query().Get("prefix"); len(whole) == 36 {
+			names = wire.BackendLeaseNames{Leases: []string{whole}}
+		}
+		_ = json.NewEncoder(w).Encode(names)
+	})
 	mux.HandleFunc("/admin/leases/{lease}", answer(func() any { return filled[wire.BackendLeaseDetail]() }))
 	mux.HandleFunc("/admin/drain", answer(func() any { return filled[wire.BackendDrain]() }))
 	mux.HandleFunc("/admin/retentions", answer(func() any {

@@ -25,7 +25,8 @@ func (a *app) backendListCmd() *cobra.Command {
 		Short: "List the leases of a backend",
 		Long: `Lists the leases that a backend hosts, one a line and the newest first: what each
 is a lease of, its age, and how many times it failed since it was last ready. Those
-of which the data alone is left are listed by "berth backend retentions".`,
+of which the data alone is left are in it where --status asks for retained ones;
+"berth backend retentions" says more of them.`,
 		Example: `  berth backend list
   berth backend list --status failed,failing
   berth backend list --tenant acme -o json`,
@@ -37,6 +38,9 @@ of which the data alone is left are listed by "berth backend retentions".`,
 				}
 			}
 			all, err := b.Leases(ctx)
+			if err == nil && slices.Contains(states, "retained") {
+				all, err = withRetained(ctx, b, all)
+			}
 			if err != nil {
 				return err
 			}
@@ -62,6 +66,32 @@ of which the data alone is left are listed by "berth backend retentions".`,
 	a.completeFlag(cmd, "status", cobra.FixedCompletions(leaseStates, cobra.ShellCompDirectiveNoFileComp))
 	a.completeFlag(cmd, "tenant", cobra.NoFileCompletions)
 	return cmd
+}
+
+// withRetained adds the leases of which the data alone is left.
+func withRetained(ctx context.Context, b *client.Backend, leases []wire.BackendLease) ([]wire.BackendLease, error) {
+	left, err := b.Retentions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, l := range leases {
+		known[l.LeaseUUID] = true
+	}
+	for _, r := range left {
+		if known[r.LeaseUUID] || r.State == "reaping" {
+			continue // it is there anew, or its data is going
+		}
+		known[r.LeaseUUID] = true
+		l := wire.BackendLease{
+			LeaseUUID: r.LeaseUUID, Tenant: r.Tenant, Status: "retained", CreatedAt: r.CreatedAt, RetainedUntil: r.RetainedUntil, Items: r.Items,
+		}
+		for _, item := range r.Items {
+			l.Quantity += item.Quantity
+		}
+		leases = append(leases, l)
+	}
+	return leases, nil
 }
 
 // newestFirst puts what somebody looks for, mostly, where it is seen.

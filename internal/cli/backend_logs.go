@@ -25,7 +25,8 @@ func (a *app) backendLogsCmd() *cobra.Command {
 		Use:   "logs LEASE",
 		Short: "Show what the containers of a lease print",
 		Long: `Shows the last lines of each container of a lease, one container after another, each
-line behind its service and the container's index.`,
+line behind its service and the container's index. Of a lease that failed it is what
+its containers printed last, for a week.`,
 		Example: `  berth backend logs 018f3c1e
   berth backend logs 018f3c1e --service web --tail 20`,
 		Args:              takes(1, 1),
@@ -35,6 +36,12 @@ line behind its service and the container's index.`,
 				return usage(fmt.Sprintf("--tail %d is out of bounds", tail), fmt.Sprintf("Write a number from 1 to %d.", maxBackendTail))
 			}
 			logs, err := b.Logs(ctx, lease, tail)
+			if client.IsProblem(err, wire.ProblemNotFound) { // the lease was found
+				return &failure{
+					code: exitNotFound, what: fmt.Sprintf("nothing of lease %s runs, and none of its logs are kept", lease),
+					hint: fmt.Sprintf("`berth backend show %s` says what is left of it.", lease), err: err,
+				}
+			}
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/berth-cloud/berth/backend"
+	"github.com/berth-cloud/berth/internal/api/apitest"
 	"github.com/berth-cloud/berth/internal/api/backendadmin/admintest"
 )
 
@@ -32,6 +33,16 @@ func TestBackendScripts(t *testing.T) {
 			env.Values["backend"] = d
 			env.Setenv("BERTH_BACKEND_SOCKET", d.Socket)
 			env.Setenv("BERTH_SOCKET", "nowhere.sock") // no server is needed
+			server, err := apitest.Start(nil)
+			if err != nil {
+				return err
+			}
+			env.Defer(func() {
+				if err := server.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			env.Setenv("SERVER_SOCKET", server.Socket)
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			return nil
 		},

@@ -21,7 +21,9 @@ func (a *app) backendShowCmd() *cobra.Command {
 		Long: `Shows all that a backend knows of a lease: what is under way, each service as the
 provider has it now, how it is reached, its custom domains and why one is not
 served, its volumes and whose they are, its releases with why they failed, and the
-callbacks that its holder has not acknowledged. Of a lease that was given up it is
+callbacks that its holder has not acknowledged. What stands behind "in full" are the
+provider's own words, which no tenant is told: they may have paths, addresses and
+what a program printed. Of a lease that was given up it is
 what is kept: the data that is retained and, for a week, why it failed.`,
 		Example: `  berth backend show 018f3c1e-7b2a-7c4d-9e5f-0123456789ab
   berth backend show 018f3c1e -o json`,
@@ -56,6 +58,9 @@ func (a *app) printLease(l wire.BackendLeaseDetail) {
 	if l.Reason != "" {
 		line("last", why(l.Reason, l.Message))
 	}
+	if l.ProviderMessage != "" {
+		line("in full", inert(l.ProviderMessage))
+	}
 	for _, s := range l.Volumes {
 		line("volumes", a.volumesText(l, s))
 	}
@@ -73,7 +78,7 @@ func (a *app) printLease(l wire.BackendLeaseDetail) {
 	a.printVolumes(l)
 	if len(l.Releases) > 0 {
 		a.printf("\n")
-		a.printBackendReleases(l.Releases)
+		a.printBackendReleases(l.Releases, l.ProviderMessage)
 	}
 }
 
@@ -117,7 +122,9 @@ func (a *app) printBackendWorkloads(l wire.BackendLeaseDetail) {
 	a.printf("\n%s", table(rows))
 }
 
-func (a *app) printBackendReleases(releases []wire.BackendRelease) {
+// printBackendReleases prints a table, and below it what the provider said of each that
+// failed, unless that was said before.
+func (a *app) printBackendReleases(releases []wire.BackendRelease, before string) {
 	rows := [][]cell{a.header("RELEASE", "STATUS", "AGE", "IMAGES", "WHY")}
 	for _, r := range releases {
 		status := plain(inert(r.Status))
@@ -138,6 +145,11 @@ func (a *app) printBackendReleases(releases []wire.BackendRelease) {
 		})
 	}
 	a.printf("%s", table(rows))
+	for _, r := range releases {
+		if r.ProviderMessage != "" && r.ProviderMessage != before {
+			a.printf("%s  %s\n", a.out.dim(fmt.Sprintf("release %d in full", r.Version)), inert(r.ProviderMessage))
+		}
+	}
 }
 
 func (a *app) callbacksOf(c wire.BackendCallbacks) string {
@@ -148,17 +160,34 @@ func (a *app) callbacksOf(c wire.BackendCallbacks) string {
 	if c.GivenUp > 0 {
 		text += fmt.Sprintf("; %d given up", c.GivenUp)
 	}
-	if c.Pending == 0 {
+	since := ago(a.env.Now().Sub(c.CreatedAt))
+	switch {
+	case c.Pending == 0:
 		return text + "; none waits"
+	case c.CreatedAt.IsZero(): // none has come as far as the outbox
+		return text + fmt.Sprintf("; %d to be sent", c.Pending)
+	case c.Pending == 1:
+		text += "; 1 waits since " + since
+	default:
+		text += fmt.Sprintf("; %d wait in turn, the first since %s", c.Pending, since)
 	}
-	text += fmt.Sprintf("; %d waiting", c.Pending)
-	if c.Attempts > 0 {
-		text += fmt.Sprintf(", the next was tried %s in %s", times(c.Attempts), ago(a.env.Now().Sub(c.CreatedAt)))
+	if c.Attempts == 0 {
+		return text + ", not tried yet"
 	}
+	text += ", tried " + times(c.Attempts)
 	if c.LastError != "" {
-		text += ": " + inert(c.LastError)
+		text += " (" + inert(c.LastError) + ")"
 	}
-	return text
+	return text + ", next try " + a.until(c.NextTry)
+}
+
+// until is how long it is to a time, which may be past.
+func (a *app) until(t time.Time) string {
+	left := t.Sub(a.env.Now())
+	if left < time.Second {
+		return "now"
+	}
+	return "in " + ago(left)
 }
 
 func (a *app) operationOf(op *wire.BackendOperation) string {
@@ -168,6 +197,9 @@ func (a *app) operationOf(op *wire.BackendOperation) string {
 	}
 	if op.Reason != "" || op.Message != "" {
 		text += "; it failed and goes back: " + why(op.Reason, op.Message)
+	}
+	if op.ProviderMessage != "" {
+		text += "; in full: " + inert(op.ProviderMessage)
 	}
 	return text
 }
@@ -203,7 +235,8 @@ func (a *app) backendReleasesCmd() *cobra.Command {
 		Use:   "releases LEASE",
 		Short: "List the releases of a lease",
 		Long: `Lists the manifests that were deployed of a lease, or were to be, newest first, with
-the image of each service and why one failed. What is in a manifest is not shown: it
+the image of each service and why one failed, and below the provider's own words for
+it. What is in a manifest is not shown: it
 may have its tenant's secrets.`,
 		Example: `  berth backend releases 018f3c1e
   berth backend releases 018f3c1e -o json`,
@@ -217,7 +250,7 @@ may have its tenant's secrets.`,
 			if a.json() {
 				return a.printJSON(wire.BackendReleaseList{LeaseUUID: l.LeaseUUID, Releases: l.Releases})
 			}
-			a.printBackendReleases(l.Releases)
+			a.printBackendReleases(l.Releases, "")
 			return nil
 		}),
 	}

@@ -56,6 +56,12 @@ func (b *Backend) Lease(ctx context.Context, lease string) (wire.BackendLeaseDet
 	return out, b.c.call(ctx, http.MethodGet, "/admin/leases/"+url.PathEscape(lease), nil, nil, &out)
 }
 
+// IsServer reports whether it is `berthd server` that listens on the socket.
+func (b *Backend) IsServer(ctx context.Context) bool {
+	var v wire.Version
+	return b.c.call(ctx, http.MethodGet, "/v1/version", nil, nil, &v) == nil && v.Version != ""
+}
+
 // Drain has the backend take no new lease, or take them again.
 func (b *Backend) Drain(ctx context.Context, on bool) (wire.BackendDrain, error) {
 	var out wire.BackendDrain
@@ -126,7 +132,8 @@ func (b *Backend) Logs(ctx context.Context, lease string, tail int) (wire.Backen
 }
 
 // backendRefusal makes a problem of a refusal in either form: the operator's routes
-// answer with one, those of the backend protocol with an envelope of their own.
+// answer with one, those of the backend protocol with an envelope of their own. No
+// backend refuses without either, unless it met a fault of its own.
 func backendRefusal(resp *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
 	p := &wire.Problem{}
@@ -138,6 +145,9 @@ func backendRefusal(resp *http.Response) error {
 		Error string `json:"error"`
 	}
 	if err = errors.Join(err, json.Unmarshal(body, &said)); err != nil || said.Error == "" {
+		if resp.StatusCode < http.StatusInternalServerError {
+			return fmt.Errorf("%w, and answers %s", ErrStranger, resp.Status)
+		}
 		said.Error = fmt.Sprintf("the backend answered %s without saying why", resp.Status)
 	}
 	p = &wire.Problem{Type: wire.ProblemInternal, Title: "Refused", Status: resp.StatusCode, Detail: said.Error}

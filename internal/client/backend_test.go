@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -34,7 +35,6 @@ func TestARefusalOfABackendIsAProblemInEitherForm(t *testing.T) {
 		{403, `{"error":"over the Unix socket alone"}`, wire.ProblemForbidden, "over the Unix socket"},
 		{503, `{"error":"the backend cannot do its work"}`, wire.ProblemBusy, "cannot do its work"},
 		{500, `{"error":"internal error"}`, wire.ProblemInternal, "internal error"},
-		{404, `404 page not found`, wire.ProblemNotFound, "without saying why"},
 		{502, ``, wire.ProblemInternal, "502 Bad Gateway"},
 	} {
 		b := backendOf(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -44,6 +44,22 @@ func TestARefusalOfABackendIsAProblemInEitherForm(t *testing.T) {
 		_, err := b.Status(t.Context())
 		if !client.IsProblem(err, tt.kind) || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%d %s: %v", tt.code, tt.body, err)
+		}
+	}
+}
+
+// What refuses in neither form is no backend, whatever is asked.
+func TestWhatIsNoBackendIsToldApart(t *testing.T) {
+	for _, body := range []string{"404 page not found", `{"message":"page not found"}`, ""} {
+		b := backendOf(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = fmt.Fprint(w, body)
+		})
+		if _, err := b.Status(t.Context()); !errors.Is(err, client.ErrStranger) || !strings.Contains(err.Error(), "404") {
+			t.Errorf("%q: %v", body, err)
+		}
+		if b.IsServer(t.Context()) {
+			t.Errorf("%q is taken for a server", body)
 		}
 	}
 }

@@ -124,7 +124,7 @@ func problemOf(resp *http.Response) error {
 			Title:  "Unexpected answer",
 			Status: resp.StatusCode,
 			Detail: fmt.Sprintf("the daemon answered %s without saying why", resp.Status),
-			Hint:   "Is it berthd that listens on this socket, and of the same version?",
+			Hint:   "Is it `berthd server` that listens on this socket, and of the same version?\nWhat `berthd backend` listens on is for `berth backend`.",
 		}
 	}
 	p.Status = resp.StatusCode

@@ -11,6 +11,9 @@ import (
 // ErrUnreachable: nothing answers on the daemon's socket.
 var ErrUnreachable = errors.New("the daemon does not answer")
 
+// ErrStranger: what listens on the socket is nothing that Berth is.
+var ErrStranger = errors.New("something else listens there")
+
 // unreachable wraps a failure to talk to the daemon; the end of the caller's
 // own context stays what it is.
 func (c *Client) unreachable(ctx context.Context, err error) error {

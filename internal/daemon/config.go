@@ -41,7 +41,7 @@ type Config struct {
 // Defaults are what berthd server uses where no flag says otherwise.
 func Defaults() Config {
 	return Config{
-		DataDir: "/var/lib/berth", Socket: "/run/berth/berth.sock", IngressHTTP: []string{":80"},
+		DataDir: "/var/lib/berth", Socket: runDir + "/berth.sock", IngressHTTP: []string{":80"},
 		Pool: application.DefaultPool, Workers: 8,
 	}
 }

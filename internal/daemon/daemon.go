@@ -47,12 +47,16 @@ type daemon struct {
 	pusher    *ingress.Pusher
 	super     *supervisor
 	lost      chan struct{}
+	engineAt  *Presence
 }
 
 // Run is a control plane from start to end. It returns nil after ctx is done
 // and everything that runs in this process has ended; the data plane stays.
 func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 	if err := cfg.complete(); err != nil {
+		return err
+	}
+	if err := CheckRole(cfg.DataDir, RoleServer); err != nil {
 		return err
 	}
 	st, err := unlocked(ctx, func() (*sqlite.Store, error) {
@@ -66,6 +70,9 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 			logger.Error("close the store", "error", err)
 		}
 	}()
+	if err := SettleRole(ctx, cfg.DataDir, RoleServer, st, logger); err != nil {
+		return err
+	}
 	rt, err := engine.New(engine.Options{Host: cfg.DockerHost, Logger: logger})
 	if err != nil {
 		return err
@@ -73,7 +80,7 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 	defer func() { _ = rt.Close() }()
 	d := &daemon{
 		cfg: cfg, logger: logger, store: st, runtime: rt, lost: make(chan struct{}, 1),
-		vault: &vault{blobs: st.Secrets(), file: cfg.keyFile()},
+		vault: &vault{blobs: st.Secrets(), file: cfg.keyFile()}, engineAt: FollowEngine(cfg.DockerHost, "--docker", logger),
 	}
 	if d.instance, err = st.InstanceID(ctx); err != nil {
 		return err

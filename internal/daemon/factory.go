@@ -77,7 +77,10 @@ func (d *daemon) keys(ctx context.Context) ([]reconcile.Key, error) {
 
 // watchEngine turns container events into keys.
 func (d *daemon) watchEngine(ctx context.Context, ready func(), emit func(reconcile.Key)) error {
-	return d.runtime.Events(ctx, map[string]string{docker.LabelInstance: d.instance}, ready, func(e docker.Event) {
+	err := d.runtime.Events(ctx, map[string]string{docker.LabelInstance: d.instance}, func() {
+		d.engineAt.There(ctx)
+		ready()
+	}, func(e docker.Event) {
 		name := e.Labels[docker.LabelService]
 		if name == "" || e.Labels[docker.LabelWorkload] != "" {
 			return // those of workloads are the provider's
@@ -89,6 +92,11 @@ func (d *daemon) watchEngine(ctx context.Context, ready func(), emit func(reconc
 		case docker.EventCreate: // only we create, and a pass is on it
 		}
 	})
+	if ctx.Err() != nil || err == nil {
+		return err
+	}
+	d.engineAt.Gone(ctx, err)
+	return fmt.Errorf("%w: %w", reconcile.ErrTold, err)
 }
 
 // missedEvents looks at everything again after the event stream was down.

@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	if mode := os.Getenv(fakeMode); mode != "" && len(os.Args) > 1 {
 		os.Exit(fakeNode(mode, os.Args[1:]))
 	}
+	if place := os.Getenv(placeOfChild); place != "" {
+		os.Exit(beNeighbour(place))
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ func (e events) Events(_ context.Context, _ map[string]string, ready func(), fn 
 }
 
 func TestContainersOfWorkloadsWakeNoApp(t *testing.T) {
-	d := &daemon{instance: "b1", memory: application.NewMemory(nil), runtime: events{all: []docker.Event{
+	d := &daemon{instance: "b1", engineAt: FollowEngine("", "--docker", slog.New(slog.DiscardHandler)), memory: application.NewMemory(nil), runtime: events{all: []docker.Event{
 		{Action: docker.EventDie, Labels: map[string]string{docker.LabelService: "wkl1", docker.LabelWorkload: "wkl1"}},
 		{Action: docker.EventDie, Labels: map[string]string{docker.LabelService: "shop-web"}},
 	}}}

@@ -70,3 +70,26 @@ func TestAPathThatNoSocketCanHaveIsSaidAsSuch(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestTheFolderOfASocketIsNotMadeUnlessItIsTheDefaultOne(t *testing.T) {
+	dir := t.TempDir()
+	missing, file := filepath.Join(dir, "runn", "berth"), filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := ListenUnix(t.Context(), filepath.Join(missing, "s")); err == nil || !strings.Contains(err.Error(), missing+" of the socket does not exist") {
+		t.Errorf("%v, %v", l, err)
+	}
+	if _, err := os.Stat(filepath.Dir(missing)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it was made: %v", err)
+	}
+	if l, err := ListenUnix(t.Context(), filepath.Join(file, "s")); err == nil || !strings.Contains(err.Error(), "is not a folder") {
+		t.Errorf("%v, %v", l, err)
+	}
+	if err := socketDir(missing, missing); err != nil {
+		t.Errorf("the default one: %v", err)
+	}
+	if info, err := os.Stat(missing); err != nil || !info.IsDir() {
+		t.Errorf("the default one: %v", err)
+	}
+}

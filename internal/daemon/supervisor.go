@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/berth-cloud/berth/internal/ingress/table"
 )
 
@@ -42,10 +44,14 @@ const (
 func (s *supervisor) run(ctx context.Context, lost <-chan struct{}) {
 	wait := superviseEvery
 	upgrade := true // tried once
+	plane := NewPresence(func(ctx context.Context, err error) {
+		s.logger.ErrorContext(ctx, "the data plane does not serve; apps are not reached until it does", "control", s.cfg.controlSocket(), "error", err)
+	}, func(ctx context.Context) { s.logger.InfoContext(ctx, "the data plane serves") })
 	for ctx.Err() == nil {
 		h, err := s.ask(ctx)
 		if err == nil {
 			s.note(h, "")
+			plane.There(ctx)
 			if upgrade && !s.cfg.ExternalIngress {
 				upgrade = false
 				if s.outdated(ctx, h) {
@@ -61,12 +67,14 @@ func (s *supervisor) run(ctx context.Context, lost <-chan struct{}) {
 		}
 		if errors.Is(err, table.ErrProtocol) {
 			s.note(table.Hello{}, err.Error())
-			s.logger.ErrorContext(ctx, "the running data plane cannot be used", "error", err)
+			plane.Gone(ctx, err)
 		} else if s.cfg.ExternalIngress {
-			s.note(table.Hello{}, err.Error()+"; it is not ours to start (--external-ingress)")
+			err = fmt.Errorf("%w; it is not ours to start (--external-ingress): start its unit, or berth-node ingress with this control socket", err)
+			s.note(table.Hello{}, err.Error())
+			plane.Gone(ctx, err)
 		} else if err := s.start(ctx, ""); err != nil && ctx.Err() == nil {
 			s.note(table.Hello{}, err.Error())
-			s.logger.ErrorContext(ctx, "the data plane did not start", "error", err, "again_in", wait)
+			plane.Gone(ctx, fmt.Errorf("it did not start, and is started again and again: %w", err))
 		} else {
 			continue
 		}
@@ -157,12 +165,21 @@ func (s *supervisor) await(ctx context.Context, pid int, ended <-chan error, log
 		}
 		select {
 		case err := <-ended:
-			return fmt.Errorf("berth-node ingress ended at once (%w): %s", errOr(err, "exit status 0"), since(logPath, begin))
+			said := since(logPath, begin)
+			return fmt.Errorf("berth-node ingress ended at once (%w): %s%s", errOr(err, "exit status 0"), said, s.addressAdvice(said))
 		case <-ctx.Done():
 			return fmt.Errorf("berth-node ingress did not answer within %s; see %s", startTimeout, logPath)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// addressAdvice is what to do where the data plane could not have its addresses.
+func (s *supervisor) addressAdvice(said string) string {
+	if !strings.Contains(said, unix.EADDRINUSE.Error()) {
+		return ""
+	}
+	return fmt.Sprintf("; another process has an address of --ingress-http %s (ss -ltnp shows it): end that one, or give --ingress-http another", strings.Join(s.cfg.IngressHTTP, ","))
 }
 
 func errOr(err error, text string) error {

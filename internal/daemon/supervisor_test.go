@@ -83,7 +83,8 @@ func TestADataPlaneThatEndsAtOnceIsReportedWithItsLastWords(t *testing.T) {
 	end := n.supervise()
 	defer end()
 	n.await("a report", func(_ table.Hello, trouble string) bool {
-		return strings.Contains(trouble, "ended at once (exit status 1): listen on :80: address already in use")
+		return strings.Contains(trouble, "ended at once (exit status 1): listen on :80: address already in use") &&
+			strings.Contains(trouble, "give --ingress-http another")
 	})
 }
 

@@ -16,6 +16,9 @@ type Host interface {
 	CheckFirewall(ctx context.Context, r Rules) error
 	// DropFirewall takes away the rules of that name; none there is fine.
 	DropFirewall(ctx context.Context, name string) error
+	// Standing lists the pools of all firewalls that stand, whoever set them up: those
+	// of a pool that two share judge the leases of both.
+	Standing(ctx context.Context) ([]Standing, error)
 }
 
 var (

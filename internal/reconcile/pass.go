@@ -176,7 +176,7 @@ func (e *Engine) conclude(ctx context.Context, ent *entry, began time.Duration, 
 
 	out.Failures, out.Gone, out.Err = failures, f.gone, f.err
 	if f.err != nil {
-		e.log.Warn("a pass failed", "key", ent.key, "failures", failures, "retry_in", v.wait, "err", f.err)
+		e.log.Log(context.Background(), levelOf(f.err), "a pass failed", "key", ent.key, "failures", failures, "retry_in", v.wait, "err", f.err)
 	}
 	e.report(out)
 }

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"time"
 )
@@ -18,6 +19,17 @@ type Subscribe func(ctx context.Context, ready func(), emit func(Key)) error
 const watchCeiling = 2 * time.Second
 
 var errStreamEnded = errors.New("the stream ended")
+
+// ErrTold is in an error of which the log has been told already, as that of a source that
+// many passes wait for: the engine says it at the level of debugging alone.
+var ErrTold = errors.New("waited for")
+
+func levelOf(err error) slog.Level {
+	if errors.Is(err, ErrTold) {
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
+}
 
 // Watch keeps a subscription alive until ctx ends. Each event is a
 // [Engine.Kick]. Whenever the subscription was established, also for the first
@@ -42,7 +54,7 @@ func (e *Engine) Watch(ctx context.Context, name string, subscribe Subscribe, re
 		}
 		wait := min(e.cfg.Backoff.Delay(failures), watchCeiling)
 		if failures&(failures-1) == 0 { // ever more seldom, so that a long absence fills no log
-			e.log.Warn("a subscription ended", "watch", name, "lived", lived, "failures", failures, "again_in", wait, "err", err)
+			e.log.Log(ctx, levelOf(err), "a subscription ended", "watch", name, "lived", lived, "failures", failures, "again_in", wait, "err", err)
 		}
 		if !sleep(ctx, wait) {
 			return

@@ -1,7 +1,10 @@
 package reconcile
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,4 +167,29 @@ func TestAWatchEndsWhileItWaits(t *testing.T) {
 			t.Errorf("it took %s", took)
 		}
 	})
+}
+
+func TestWhatWasToldIsNotWarnedOfAgain(t *testing.T) {
+	for err, logged := range map[error]bool{errBroken: true, fmt.Errorf("%w: %w", ErrTold, errBroken): false} {
+		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
+			cfg := Config{List: listOf(db), Logger: slog.New(slog.NewTextHandler(&log, nil))}
+			r := newRig(t, cfg, func(context.Context, Key) (Result, error) { return Result{}, err }).start()
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				r.Watch(ctx, "test", func(context.Context, func(), func(Key)) error { return err }, nil)
+			}()
+			r.sleep(time.Minute)
+			cancel()
+			<-ended
+			r.halt()
+			for _, what := range []string{"a subscription ended", "a pass failed"} {
+				if bytes.Contains(log.Bytes(), []byte(what)) != logged {
+					t.Errorf("%v: %s", err, log.String())
+				}
+			}
+		})
+	}
 }

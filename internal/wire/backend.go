@@ -49,6 +49,10 @@ type BackendLeaseNames struct {
 // BackendLeaseDetail is all that a backend knows of a lease.
 type BackendLeaseDetail struct {
 	BackendLease
+	// ProviderMessage is what the provider said of the failure that Reason and Message
+	// tell, or of a call that is being repeated, in its own words. They may have paths,
+	// addresses and what a program printed, and are for the operator alone.
+	ProviderMessage string `json:"provider_message,omitempty"`
 	// Gone says that nothing is left of it but callbacks, volumes that are being removed
 	// and what it said last.
 	Gone bool `json:"gone,omitempty"`
@@ -117,6 +121,8 @@ type BackendOperation struct {
 	Reason  string    `json:"reason,omitempty"`
 	Message string    `json:"message,omitempty"`
 	BackBy  time.Time `json:"back_by,omitzero"`
+	// ProviderMessage is what the provider said of it.
+	ProviderMessage string `json:"provider_message,omitempty"`
 }
 
 // BackendWorkload is one service of a lease, as the backend's provider has it.
@@ -154,6 +160,8 @@ type BackendRelease struct {
 	Images    map[string]string `json:"images"` // by service
 	Reason    string            `json:"reason,omitempty"`
 	Message   string            `json:"message,omitempty"`
+	// ProviderMessage is what the provider said of the failure.
+	ProviderMessage string `json:"provider_message,omitempty"`
 }
 
 // BackendReleaseList is the releases of a lease, newest first.
@@ -179,6 +187,7 @@ type BackendCallbacks struct {
 // another lease, or is being removed.
 type BackendRetention struct {
 	LeaseUUID string        `json:"lease_uuid"` // that left it
+	CreatedAt time.Time     `json:"created_at"` // of that lease
 	Tenant    string        `json:"tenant,omitempty"`
 	Items     []BackendItem `json:"items,omitempty"`
 	BackendVolumeSet
@@ -212,7 +221,8 @@ type BackendStatus struct {
 	Healthy bool         `json:"healthy"`
 	Error   string       `json:"error,omitempty"` // why it is not healthy
 	Drain   BackendDrain `json:"drain"`
-	// Notes are promises that are not kept, such as a disk that is not enforced.
+	// Notes are promises that are not kept, such as a disk that is not enforced, and what
+	// is waited for.
 	Notes    []string        `json:"notes,omitempty"`
 	Leases   map[string]int  `json:"leases"` // how many, by status
 	Capacity BackendCapacity `json:"capacity"`

@@ -186,6 +186,20 @@ func (s *Service) portSpecs(bind netip.Addr) []provider.PortSpec {
 	return out
 }
 
+// AskedPort is the port that a provider asks whether the service is ready, where it has no
+// health check; false means that there is none of TCP.
+func (s *Service) AskedPort() (Port, bool) {
+	if p, ok := s.RoutePort(); ok {
+		return p, true
+	}
+	for _, p := range s.Expose {
+		if p.Protocol == TCP {
+			return p, true
+		}
+	}
+	return Port{}, false
+}
+
 // tenantShell runs a tenant's check inside the tenant's own container; nothing of it
 // is run by the host.
 const tenantShell = "/bin/sh"

@@ -11,7 +11,7 @@ import (
 // detail is an inspection in the words of the API.
 func detail(in *hosting.Inspection) wire.BackendLeaseDetail {
 	out := wire.BackendLeaseDetail{
-		BackendLease: leaseOf(in.Lease), Gone: in.Gone, Deaths: in.Deaths, Operation: operation(in.Op),
+		BackendLease: leaseOf(in.Lease), ProviderMessage: in.Said, Gone: in.Gone, Deaths: in.Deaths, Operation: operation(in.Op),
 		Workloads: []wire.BackendWorkload{}, Releases: []wire.BackendRelease{},
 	}
 	for _, w := range in.Workloads {
@@ -29,6 +29,7 @@ func detail(in *hosting.Inspection) wire.BackendLeaseDetail {
 	for _, r := range slices.Backward(in.Releases) {
 		out.Releases = append(out.Releases, wire.BackendRelease{
 			Version: r.Version, Status: r.Status, CreatedAt: r.CreatedAt, Images: r.Images, Reason: string(r.Reason), Message: r.Message,
+			ProviderMessage: r.Said,
 		})
 	}
 	return out
@@ -71,7 +72,7 @@ func operation(op *hosting.Operation) *wire.BackendOperation {
 	}
 	return &wire.BackendOperation{
 		ID: op.ID, Kind: op.Kind, Version: op.Version, Deadline: op.Deadline, Done: op.Done,
-		Reason: string(op.Reason), Message: op.Message, BackBy: op.BackBy,
+		Reason: string(op.Reason), Message: op.Message, ProviderMessage: op.Said, BackBy: op.BackBy,
 	}
 }
 

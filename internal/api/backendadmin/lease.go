@@ -63,7 +63,7 @@ func (a *admin) retentions(r *http.Request) (any, error) {
 	out := wire.BackendRetentionList{Retentions: []wire.BackendRetention{}}
 	for _, s := range sets {
 		out.Retentions = append(out.Retentions, wire.BackendRetention{
-			LeaseUUID: s.Left, Tenant: s.Tenant, Items: itemsOf(s.Items), BackendVolumeSet: volumeSet(s),
+			LeaseUUID: s.Left, CreatedAt: s.LeftCreated, Tenant: s.Tenant, Items: itemsOf(s.Items), BackendVolumeSet: volumeSet(s),
 		})
 	}
 	if more && len(sets) > 0 {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 
 	"github.com/berth-cloud/berth/backend/hosting"
 	"github.com/berth-cloud/berth/backend/hosting/sku"
+	"github.com/berth-cloud/berth/backend/server"
 	"github.com/berth-cloud/berth/internal/api"
 	"github.com/berth-cloud/berth/internal/wire"
 )
@@ -15,10 +17,13 @@ import (
 func (a *admin) status(r *http.Request) (any, error) {
 	out := wire.BackendStatus{
 		Name: a.deps.Backend.Name(), Version: a.deps.Version, Healthy: true, Drain: drainOf(a.deps.Leases.Draining()),
-		Notes: a.deps.Notes, Leases: map[string]int{}, Capacity: a.capacity(),
+		Notes: slices.Clone(a.deps.Notes), Leases: map[string]int{}, Capacity: a.capacity(),
 	}
 	if err := a.deps.Backend.Health(r.Context()); err != nil {
 		out.Healthy, out.Error = false, err.Error()
+	}
+	if n, can := a.deps.Backend.(server.Noter); can { // after the health, which may find something
+		out.Notes = append(out.Notes, n.Notes()...)
 	}
 	for status, n := range a.deps.Leases.CountByStatus() {
 		out.Leases[string(status)] = n

@@ -3,6 +3,7 @@ package backendd_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"log/slog"
@@ -35,6 +36,8 @@ type house struct {
 	dir  string
 	opts backendd.Options
 	node *fakeNode
+	// logger is of those that are started; nil is none.
+	logger *slog.Logger
 }
 
 func newHouse(t *testing.T) *house {
@@ -53,7 +56,7 @@ total_disk_mb: 10
 allowed_registries: [docker.io]
 egress: {allow_loopback: true}
 `)
-	h.opts = backendd.Options{ConfigFile: filepath.Join(h.dir, "backend.yaml"), DataDir: filepath.Join(h.dir, "data"), Version: "test", Node: h.node}
+	h.opts = backendd.Options{ConfigFile: filepath.Join(h.dir, "backend.yaml"), DataDir: filepath.Join(h.dir, "data"), Version: "test", Node: h.node, Place: "t-" + rand.Text()}
 	return h
 }
 
@@ -71,7 +74,11 @@ func (h *house) start() (url string, stop func() error) {
 	serving, ended := make(chan net.Addr, 1), make(chan error, 1)
 	opts := h.opts
 	opts.Serving = func(a net.Addr) { serving <- a }
-	go func() { ended <- backendd.Run(ctx, opts, slog.New(slog.DiscardHandler)) }()
+	logger := h.logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	go func() { ended <- backendd.Run(ctx, opts, logger) }()
 	stopped := false
 	stop = func() error {
 		if stopped {

@@ -19,9 +19,6 @@ import (
 	"github.com/berth-cloud/berth/internal/node"
 )
 
-// unfenced is said to whoever looks at the health of a backend without a firewall.
-const unfenced = "no firewall keeps leases apart"
-
 const (
 	// checkEvery is how soon rules are put right that somebody else took away, where
 	// no lease has a pass.
@@ -130,6 +127,13 @@ func (f *firewall) note(ctx context.Context, err error) {
 	default:
 		f.logger.ErrorContext(ctx, "the firewall of leases cannot be put right; nothing is started until it is", "error", err)
 	}
+}
+
+// wrong reports whether the rules were last found not to stand, and not put right.
+func (f *firewall) wrong() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last != ""
 }
 
 // watch looks after the rules until ctx is done.

@@ -25,6 +25,7 @@ type fakeNode struct {
 	sets    int
 	dropped []string
 	fails   error
+	others  []node.Standing
 }
 
 var _ node.Host = (*fakeNode)(nil)
@@ -55,6 +56,12 @@ func (f *fakeNode) DropFirewall(_ context.Context, name string) error {
 	f.dropped = append(f.dropped, name)
 	f.stands = nil
 	return nil
+}
+
+func (f *fakeNode) Standing(context.Context) ([]node.Standing, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.others, f.fails
 }
 
 // isolation adds to the settings.

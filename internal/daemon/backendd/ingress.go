@@ -38,7 +38,8 @@ func (b *backendd) ingress(ctx context.Context) (*hosting.Ingress, error) {
 	b.plane = controlclient.New(set.Control)
 	b.routes = routes.New(routes.Config{
 		Plane: b.plane, Store: b.state, Facts: daemon.Facts, Now: time.Now, Logger: b.logger,
-		Wake: func(lease string) { b.engine.Enqueue(leaseKey(lease)) },
+		Wake:    func(lease string) { b.engine.Enqueue(leaseKey(lease)) },
+		Reached: b.planeReached,
 	})
 	b.metrics.watchRoutes(b.routes)
 	return &hosting.Ingress{Wildcard: set.WildcardDomain, Gate: gate, Router: b.routes, Machine: facts.BootID}, nil

@@ -2,11 +2,14 @@ package backendd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/berth-cloud/berth/backend/hosting"
+	"github.com/berth-cloud/berth/internal/daemon"
 	"github.com/berth-cloud/berth/internal/reconcile"
+	"github.com/berth-cloud/berth/provider"
 )
 
 const kindLease = "lease"
@@ -16,6 +19,7 @@ func leaseKey(lease string) reconcile.Key { return reconcile.Key{Kind: kindLease
 // pass is one step of one lease.
 type pass struct {
 	hosting *hosting.Hosting
+	engine  *daemon.Presence
 	lease   string
 }
 
@@ -27,6 +31,9 @@ func (p pass) Name() string { return leaseKey(p.lease).String() }
 // Reconcile implements reconcile.Controller.
 func (p pass) Reconcile(ctx context.Context) (reconcile.Result, error) {
 	again, err := p.hosting.Step(ctx, p.lease)
+	if errors.Is(err, provider.ErrUnavailable) && p.engine.Absent() != nil {
+		err = fmt.Errorf("%w: %w", reconcile.ErrTold, err)
+	}
 	return reconcile.Result{RequeueAfter: again}, err
 }
 
@@ -45,7 +52,7 @@ func (b *backendd) factory(ctx context.Context, key reconcile.Key) (reconcile.Co
 			return nil, b.outbox.Forget(ctx, key.Name)
 		}
 	}
-	return pass{b.hosting, key.Name}, nil
+	return pass{b.hosting, b.engineAt, key.Name}, nil
 }
 
 // forgetSent has the outbox forget a lease of which nothing else is left, once its last
@@ -84,7 +91,16 @@ func (b *backendd) keys(ctx context.Context) ([]reconcile.Key, error) {
 	return keys, nil
 }
 
-// watch turns what is asked and what the engine reports into keys.
+// watch turns what is asked and what the engine reports into keys. The stream of events
+// is how it is known whether the engine is there.
 func (b *backendd) watch(ctx context.Context, ready func(), emit func(reconcile.Key)) error {
-	return b.hosting.Watch(ctx, ready, func(lease string) { emit(leaseKey(lease)) })
+	err := b.hosting.Watch(ctx, func() {
+		b.engineAt.There(ctx)
+		ready()
+	}, func(lease string) { emit(leaseKey(lease)) })
+	if ctx.Err() != nil {
+		return err
+	}
+	b.engineAt.Gone(ctx, err)
+	return fmt.Errorf("%w: %w", reconcile.ErrTold, err)
 }

@@ -13,6 +13,7 @@ import (
 type prompt struct {
 	*hosting.Hosting
 	firewall *firewall // nil where it is off
+	notes    func() []string
 	wake     func(lease string)
 }
 
@@ -22,6 +23,7 @@ var (
 	_ backend.RetentionPager = (*prompt)(nil)
 	_ server.StatsSource     = (*prompt)(nil)
 	_ server.Drainer         = (*prompt)(nil)
+	_ server.Noter           = (*prompt)(nil)
 )
 
 func (p *prompt) woken(lease string, err error) error {
@@ -73,3 +75,6 @@ func (p *prompt) GetStats(context.Context) (*server.Stats, error) {
 
 // Draining implements server.Drainer.
 func (p *prompt) Draining() bool { return p.Hosting.Draining().On }
+
+// Notes implements server.Noter.
+func (p *prompt) Notes() []string { return p.notes() }

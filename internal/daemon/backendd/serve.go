@@ -26,23 +26,8 @@ const (
 	stopTimeout    = 40 * time.Second // until requests that are under way are answered
 )
 
-// unenforced is said to whoever looks at the health of a backend that sells disks.
-const unenforced = "the size of a disk is counted and not enforced"
-
-// notes are what is said beside the health.
-func (b *backendd) notes() []string {
-	var notes []string
-	if b.set.SKUs.UnenforcedDisk() {
-		notes = append(notes, unenforced)
-	}
-	if b.firewall == nil {
-		notes = append(notes, unfenced)
-	}
-	return notes
-}
-
 func (b *backendd) served() *prompt {
-	return &prompt{Hosting: b.hosting, firewall: b.firewall, wake: func(lease string) { b.engine.Enqueue(leaseKey(lease)) }}
+	return &prompt{Hosting: b.hosting, firewall: b.firewall, notes: b.notes, wake: func(lease string) { b.engine.Enqueue(leaseKey(lease)) }}
 }
 
 // handler is the protocol.
@@ -60,7 +45,7 @@ func (b *backendd) handler() (http.Handler, error) {
 	return server.New(
 		b.served(),
 		server.Config{
-			Auth: verifier, Metrics: promhttp.HandlerFor(b.registry, promhttp.HandlerOpts{}), Notes: b.notes(), Logger: b.logger,
+			Auth: verifier, Metrics: promhttp.HandlerFor(b.registry, promhttp.HandlerOpts{}), Logger: b.logger,
 			RequestsTotal: b.metrics.requests, RequestDuration: b.metrics.duration,
 		}), nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -244,6 +245,29 @@ func takenAway(b *bench) {
 		b.Errorf("something is left: %v", left)
 	}
 	b.lab.try(b.T, "taken away", false)
+}
+
+func standing(b *bench) {
+	tell := func(want ...string) {
+		b.Helper()
+		all, err := b.host.Standing(b.Context())
+		b.ok(err)
+		got := []string{}
+		for _, s := range all {
+			got = append(got, fmt.Sprintf("%s %s-%s", s.Name, s.First, s.Last))
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			b.Errorf("what stands is %q, want %q", got, want)
+		}
+	}
+	tell()
+	b.firewall()
+	other := b.rules
+	other.Name, other.Pools = "another", []netip.Prefix{netip.MustParsePrefix("10.216.0.0/15"), netip.MustParsePrefix("fd00::/8")}
+	b.ok(b.host.Firewall(b.Context(), other))
+	tell("another 10.216.0.0-10.217.255.255", b.rules.Name+" 10.214.0.0-10.214.255.255")
+	b.ok(b.host.DropFirewall(b.Context(), b.rules.Name))
+	tell("another 10.216.0.0-10.217.255.255")
 }
 
 func noRules(b *bench) {

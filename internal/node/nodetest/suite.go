@@ -24,6 +24,7 @@ func Run(t *testing.T, open func(t *testing.T, netns int) node.Host) {
 		{"NoPacketPassesWhileRulesAreReplaced", noWindow},
 		{"TablesOfOthersAreNotTouched", notTouched},
 		{"RulesThatAreTakenAwayAreGone", takenAway},
+		{"WhatStandsIsToldWithItsPools", standing},
 		{"WhatAreNoRulesIsRefused", noRules},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -27,6 +27,27 @@ type Config struct {
 	Wake   func(lease string)
 	Now    func() time.Time
 	Logger *slog.Logger
+	// Reached is told whether the data plane answers, whenever the connection to it says
+	// something of that: nil, or why not. Nil has the log told.
+	Reached func(ctx context.Context, err error)
+}
+
+// watched is a data plane whose answers somebody hears of.
+type watched struct {
+	ingress.Plane
+	reached func(ctx context.Context, err error)
+}
+
+// Reports implements ingress.Plane.
+func (w watched) Reports(ctx context.Context, each func(table.Report) error) error {
+	err := w.Plane.Reports(ctx, func(r table.Report) error {
+		w.reached(ctx, nil)
+		return each(r)
+	})
+	if ctx.Err() == nil {
+		w.reached(ctx, err)
+	}
+	return err
 }
 
 // Pusher is a hosting.Router.
@@ -82,7 +103,11 @@ var key = reconcile.Key{Kind: "routes", Name: string(table.OwnerBackend)}
 // New is a pusher. It pushes nothing before Run.
 func New(cfg Config) *Pusher {
 	p := &Pusher{cfg: cfg, number: number{store: cfg.Store}, refused: map[string]refusal{}}
-	p.link = ingress.NewLinkOf(table.OwnerBackend, cfg.Plane, cfg.Logger, p.drained, p.Changed, func() {})
+	plane, logger := cfg.Plane, cfg.Logger
+	if cfg.Reached != nil {
+		plane, logger = watched{cfg.Plane, cfg.Reached}, slog.New(slog.DiscardHandler) // whose only words are these
+	}
+	p.link = ingress.NewLinkOf(table.OwnerBackend, plane, logger, p.drained, p.Changed, func() {})
 	p.engine = reconcile.New(
 		func(context.Context, reconcile.Key) (reconcile.Controller, error) { return pass{p}, nil },
 		reconcile.Config{

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -87,7 +88,11 @@ func (d *decoder) secret(key, file string) (secrets.Secret, bool) {
 	}
 	s, err := config.ReadSecretFile(file)
 	if err != nil {
-		d.RefuseAt(key, err.Error(), "")
+		advice := ""
+		if errors.Is(err, fs.ErrNotExist) {
+			advice = config.HowToMakeSecret(file) + ", or copy the one that the holder of leases has"
+		}
+		d.RefuseAt(key, err.Error(), advice)
 	}
 	return s, err == nil
 }

@@ -2,8 +2,10 @@ package settings
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -95,6 +97,9 @@ type Options struct {
 // each.
 func Load(path string) (*Settings, error) {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the settings: %w; write this file (at least %s), or name another with --config", err, least)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the settings: %w", err)
 	}
