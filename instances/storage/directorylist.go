@@ -101,8 +101,11 @@ func (d *Directory) mkdir(dir string) error {
 		return err
 	}
 	if err := d.root.Mkdir(dir, dirMode); err != nil {
-		// Another process may have opened the directory at the same time.
-		if info, is := d.root.Stat(dir); is != nil || !info.IsDir() {
+		// Another process may have opened the directory at the same time; a link
+		// that leads out of it is there as well.
+		if info, is := d.root.Stat(dir); is != nil {
+			return is
+		} else if !info.IsDir() {
 			return err
 		}
 	}

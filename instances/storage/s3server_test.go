@@ -94,7 +94,8 @@ func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // etag is that of an object, and empty without one.
 func (b *bucket) etag(r *http.Request) (string, error) {
-	o, err := b.backend.HeadObject(bucketName, strings.TrimPrefix(r.URL.Path, "/"+bucketName+"/"))
+	name, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	o, err := b.backend.HeadObject(name, key)
 	if gofakes3.HasErrorCode(err, gofakes3.ErrNoSuchKey) {
 		return "", nil
 	}
@@ -110,7 +111,7 @@ func (b *bucket) putIfMatch(w http.ResponseWriter, r *http.Request) {
 	tag, err := b.etag(r)
 	switch {
 	case err != nil:
-		refuse(w, http.StatusInternalServerError, "InternalError")
+		refuse(w, http.StatusNotFound, "NoSuchBucket")
 	case tag == "":
 		refuse(w, http.StatusNotFound, "NoSuchKey")
 	default:
@@ -124,7 +125,7 @@ func (b *bucket) deleteIfMatch(w http.ResponseWriter, r *http.Request, match str
 	tag, err := b.etag(r)
 	switch {
 	case err != nil:
-		refuse(w, http.StatusInternalServerError, "InternalError")
+		refuse(w, http.StatusNotFound, "NoSuchBucket")
 	case tag == "":
 		refuse(w, http.StatusNotFound, "NoSuchKey")
 	case tag != match:

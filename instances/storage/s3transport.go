@@ -11,8 +11,12 @@ import (
 	"time"
 )
 
-// maxAnswer bounds the answer to a failed request that is read.
-const maxAnswer = 64 << 10
+const (
+	// maxAnswer bounds the answer to a failed request that is read.
+	maxAnswer = 64 << 10
+	// maxPage bounds a page of a list, which has at most 1000 objects.
+	maxPage = 16 << 20
+)
 
 // newTransport is the way to a store when none is given.
 func newTransport(timeout time.Duration) *http.Transport {
@@ -31,28 +35,46 @@ func newTransport(timeout time.Duration) *http.Transport {
 	}
 }
 
-// errNoStore: an answer that decides something did not come from an object store,
-// but from something before it that knows no object, such as a proxy.
-var errNoStore = errors.New("the answer is not an object store's")
+// codeNoStore stands in for an answer that decides something and did not come from
+// an object store, but from something before it that knows no object.
+const codeNoStore = "NotAnObjectStoresAnswer"
 
-// strictTransport refuses answers that mean "not there" or "not so" and do not say
-// it as an object store does, with a code: the client would invent it.
+// strictTransport refuses answers that mean "not there", "not so" or "nothing
+// more" and do not say it as an object store does: the client would take a
+// proxy's page for a missing key, or for an empty list.
 type strictTransport struct{ base http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (t strictTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.base.RoundTrip(r)
-	if err != nil || r.Method == http.MethodHead || !decides(resp.StatusCode) {
-		return resp, err
+	if err != nil {
+		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	list := r.Method == http.MethodGet && r.URL.Query().Has("list-type")
+	switch {
+	case resp.StatusCode == http.StatusOK && list:
+		return checked(resp, maxPage, isPage)
+	case !decides(resp.StatusCode):
+		return resp, nil
+	case r.Method != http.MethodHead:
+		return checked(resp, maxAnswer, func(body []byte) bool { return codeOf(body) != "" })
+	case resp.StatusCode != http.StatusNotFound:
+		return checked(resp, maxAnswer, func([]byte) bool { return false })
+	}
+	return resp, nil
+}
+
+// checked is an answer whose body is one that a store gives, or a refusal.
+func checked(resp *http.Response, most int64, fits func([]byte) bool) (*http.Response, error) {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		return nil, err
 	}
-	if codeOf(body) == "" {
-		return nil, fmt.Errorf("%w: status %d without a code", errNoStore, resp.StatusCode)
+	if int64(len(body)) > most || !fits(body) {
+		resp.StatusCode, resp.Status = http.StatusBadRequest, "400 Bad Request"
+		body = fmt.Appendf(nil, "<Error><Code>%s</Code><Message>a proxy answered, or no object store</Message></Error>", codeNoStore)
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return resp, nil
 }
 
@@ -74,4 +96,13 @@ func codeOf(body []byte) string {
 		return ""
 	}
 	return answer.Code
+}
+
+// isPage says whether a body is a page of a list that says whether it is the last.
+func isPage(body []byte) bool {
+	var page struct {
+		XMLName     xml.Name `xml:"ListBucketResult"`
+		IsTruncated *bool
+	}
+	return xml.Unmarshal(body, &page) == nil && page.IsTruncated != nil
 }
