@@ -2,12 +2,14 @@ package wire
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 )
 
-// ErrCut: a connection ended without a word, as when a machine dies. It is no end.
-var ErrCut = errors.New("the connection was cut")
+// ErrCut: a connection ended without a word, as when a machine dies. It is no end, but
+// an io.ErrUnexpectedEOF.
+var ErrCut = fmt.Errorf("the connection was cut: %w", io.ErrUnexpectedEOF)
 
 // Uncut wraps a connection below TLS. The standard library takes a TCP stream that ends
 // between two records for an end of the session, so half a log or half an answer would
