@@ -21,7 +21,7 @@ type room struct {
 var house = []room{
 	{name: "ground", packages: []string{
 		"id/...", "secrets/...",
-		"internal/clock/...", "internal/flaglist/...", "internal/probe/...", "internal/spec/...", "internal/store/...", "internal/wire/...",
+		"internal/clock/...", "internal/egress/...", "internal/flaglist/...", "internal/probe/...", "internal/spec/...", "internal/store/...", "internal/wire/...",
 		// The contract of controllers; the store keeps its conditions.
 		"internal/reconcile",
 		// The contract between control plane and data plane, and its client.

@@ -2,15 +2,13 @@ package egress
 
 import (
 	"context"
-	"fmt"
 	"net"
-	"net/netip"
-	"syscall"
-	"time"
+
+	ground "github.com/berth-cloud/berth/internal/egress"
 )
 
 // dialTimeout bounds the look-up and all attempts of one connection.
-const dialTimeout = 5 * time.Second
+const dialTimeout = ground.DialTimeout
 
 // Dialer makes connections to addresses that its policy lets through. The zero Dialer
 // dials public addresses.
@@ -24,29 +22,6 @@ type Dialer struct {
 // are refused are passed over; where none is left the error is an ErrRefused, and
 // nothing was sent to any. It can be one too where others are left and do not answer:
 // names change, so that it is no reason never to try again.
-//
-// The judge stands between the look-up and the connection, where the kernel is told
-// the address: what it lets through is what is dialled.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	if network != "tcp" && network != "tcp4" && network != "tcp6" {
-		return nil, fmt.Errorf("%w: the network %q is not TCP", ErrRefused, network)
-	}
-	dialer := net.Dialer{
-		Timeout:   dialTimeout,
-		KeepAlive: -1, // no connection lives long
-		Resolver:  d.Resolver,
-		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
-			return d.Policy.checkAddress(address)
-		},
-	}
-	return dialer.DialContext(ctx, network, address)
-}
-
-// checkAddress judges an address with a port, as the kernel gets it.
-func (p Policy) checkAddress(address string) error {
-	to, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("%w: it cannot be read", ErrRefused)
-	}
-	return p.Check(to.Addr())
+	return (&ground.Dialer{Check: d.Policy.Check, Resolver: d.Resolver}).DialContext(ctx, network, address)
 }
