@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -304,4 +305,45 @@ func TestBadOptionsAreRefused(t *testing.T) {
 			t.Errorf("%s tells the password: %v", name, err)
 		}
 	}
+}
+
+func TestARedirectIsNotFollowed(t *testing.T) {
+	b := newBucket(t)
+	var elsewhere atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	defer other.Close()
+	b.setAnswer(func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Location", other.URL)
+		refuse(w, http.StatusTemporaryRedirect, "TemporaryRedirect")
+		return true
+	})
+	allUnavailable(t, b.open(t))
+	if n := elsewhere.Load(); n != 0 {
+		t.Errorf("%d requests went elsewhere", n)
+	}
+}
+
+// The store answers before it has read what is sent: what is read from the source
+// after the return would be read by two.
+func TestASourceIsNotReadAfterTheReturn(t *testing.T) {
+	b := newBucket(t)
+	s := b.open(t)
+	b.setAnswer(func(w http.ResponseWriter, _ *http.Request) bool {
+		refuse(w, http.StatusForbidden, "AccessDenied")
+		return true
+	})
+	for range 20 {
+		src := &countingReader{}
+		if _, err := s.PutStream(t.Context(), "k", src, 64<<20); !errors.Is(err, storage.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		src.reads++ // the race detector tells of a reader beside this
+	}
+}
+
+type countingReader struct{ reads int }
+
+func (r *countingReader) Read(p []byte) (int, error) {
+	r.reads++
+	return len(p), nil
 }

@@ -54,6 +54,10 @@ func (t strictTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case resp.StatusCode == http.StatusOK && list:
 		return checked(resp, maxPage, isPage)
+	case resp.StatusCode/100 == 3:
+		// Where a redirect leads is not followed: it was not asked for.
+		resp.StatusCode, resp.Status = http.StatusBadRequest, "400 Bad Request"
+		return checked(resp, maxAnswer, func(body []byte) bool { return codeOf(body) != "" })
 	case !decides(resp.StatusCode):
 		return resp, nil
 	case r.Method != http.MethodHead:

@@ -36,14 +36,30 @@ func (w *watch) stop() {
 // watchedReader is a source whose every read counts. It hides that the source can
 // seek: what was sent is not sent again.
 type watchedReader struct {
-	r io.Reader
 	w *watch
+
+	mu   sync.Mutex
+	r    io.Reader
+	shut bool
 }
 
-func (r watchedReader) Read(p []byte) (int, error) {
+func (r *watchedReader) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.shut {
+		return 0, io.ErrClosedPipe
+	}
 	n, err := r.r.Read(p)
 	r.w.moved()
 	return n, err
+}
+
+// finish waits for a read that is under way and lets no other begin. A store may
+// answer early, and the client then still reads what is no longer sent.
+func (r *watchedReader) finish() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shut = true
 }
 
 // watchedBody is an object that is read; a read that waits too long fails. Between

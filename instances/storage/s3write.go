@@ -67,7 +67,9 @@ func (s *S3) put(ctx context.Context, key string, r io.Reader, size int64, o min
 	o.ContentType = "application/octet-stream"
 	// The signature of a body in pieces does not know one without any.
 	o.DisableContentSha256 = size == 0
-	info, err := s.writes.Client.PutObject(w, s.bucket, key, watchedReader{r, w}, size, o)
+	source := &watchedReader{w: w, r: r}
+	defer source.finish()
+	info, err := s.writes.Client.PutObject(w, s.bucket, key, source, size, o)
 	if err != nil {
 		return "", fault(ctx, "put", key, err)
 	}

@@ -73,7 +73,7 @@ type Storage interface {
 	GetStream(ctx context.Context, key string) (io.ReadCloser, Metadata, error)
 	// PutStream writes an object of size bytes from r, whatever was there, at once
 	// or not at all. A reader of another length is ErrSize; its failure is
-	// returned as it is.
+	// returned as it is. It is not read any more after the return.
 	PutStream(ctx context.Context, key string, r io.Reader, size int64) (tag string, err error)
 }
 
