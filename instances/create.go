@@ -134,14 +134,14 @@ func (m *Manager) launch(ctx context.Context, r *InstanceRecord, again bool) (*C
 	if err != nil {
 		return fail(m.notMade(ctx, r, err, again))
 	}
-	r, err = m.adopt(ctx, r.Tenant, made)
+	adopted, err := m.adopt(ctx, r.Tenant, made)
 	if err != nil {
 		return fail(fmt.Errorf("%w: %w", ErrUnfinished, err))
 	}
-	if r.State.Leaving() {
-		return fail(fmt.Errorf("%w: %s", ErrAbandoned, r.DeleteReason))
+	if adopted.State.Leaving() {
+		return fail(fmt.Errorf("%w: %s", ErrAbandoned, adopted.DeleteReason))
 	}
-	return answer(r, token), nil
+	return answer(adopted, token), nil
 }
 
 // make calls the provider, and looks the machine up when the answer was lost.
@@ -201,9 +201,9 @@ func (m *Manager) notMade(ctx context.Context, r *InstanceRecord, err error, aga
 func (m *Manager) abandon(ctx context.Context, r *InstanceRecord, reason string, again bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.conf().Shard.Timings.RequestTimeout.Std())
 	defer cancel()
-	r, err := m.requestDelete(ctx, r.Tenant, r.InstanceID, reason, nil)
+	leaving, err := m.requestDelete(ctx, r.Tenant, r.InstanceID, reason, nil)
 	if err == nil {
-		err = m.remove(ctx, r, !again)
+		err = m.remove(ctx, leaving, !again)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %s; the collector goes on with it: %w", ErrAbandoned, reason, err)
