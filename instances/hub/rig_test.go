@@ -137,12 +137,17 @@ func (r *rig) connected(instance string, change func(*agent.Config)) (stop func(
 // event waits for one of the kind, and passes over others.
 func (r *rig) event(kind hub.EventKind) hub.Event {
 	r.Helper()
+	return r.either(kind, kind)
+}
+
+func (r *rig) either(kind, other hub.EventKind) hub.Event {
+	r.Helper()
 	limit := time.NewTimer(20 * time.Second)
 	defer limit.Stop()
 	for {
 		select {
 		case e := <-r.sub.Events():
-			if e.Kind == kind {
+			if e.Kind == kind || e.Kind == other {
 				return e
 			}
 		case <-limit.C:
