@@ -70,7 +70,7 @@ func TestARenewedCertificateIsUsedAndNoDialIsLostMeanwhile(t *testing.T) {
 	h, addr := plane(t, r.ca, wire.RoleServer, hub.Timing{})
 	r.put("nonce.jwt", "token")
 	r.put("bootstrap.json", strings.ReplaceAll(r.file("bootstrap.json"), "127.0.0.1:1\"", addr+"\""))
-	r.reg.life = 21500 * time.Millisecond
+	r.reg.life = 3 * time.Second
 	r.cfg.Jitter = func() float64 { return 0 }
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -24,10 +24,11 @@ const longest = 10 * time.Minute
 func (a *Agent) keepIdentity(ctx context.Context) {
 	b := a.newBackoff()
 	said := ""
+	var early time.Time // before which it is not renewed, whatever it says of its begin
 	for ctx.Err() == nil {
 		cert, _ := a.id.now()
 		if cert != nil {
-			if wait := a.renewAt(cert.Leaf).Sub(a.cfg.Now()); wait > 0 {
+			if wait := later(early, a.renewAt(cert.Leaf)).Sub(a.cfg.Now()); wait > 0 {
 				sleep(ctx, min(wait, longest), nil)
 				continue
 			}
@@ -37,6 +38,9 @@ func (a *Agent) keepIdentity(ctx context.Context) {
 			b.reset()
 			said = ""
 			now, _ := a.id.now()
+			// One that is short and was made out as if it had begun long ago would be
+			// renewed at once, and again.
+			early = a.cfg.Now().Add(now.Leaf.NotAfter.Sub(a.cfg.Now()) / 3)
 			a.cfg.Log.Info(what, "instance", a.boot.InstanceID, "until", now.Leaf.NotAfter)
 			continue
 		}
@@ -46,6 +50,13 @@ func (a *Agent) keepIdentity(ctx context.Context) {
 		said = a.complain(said, what+" failed", err)
 		sleep(ctx, b.pause(final(err)), nil)
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // complain logs a failure; one that stays and was said already only for those who look
