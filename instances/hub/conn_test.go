@@ -6,9 +6,9 @@ import (
 	"io"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/berth-cloud/berth/instances/agent"
+	"github.com/berth-cloud/berth/instances/hub"
 	"github.com/berth-cloud/berth/instances/wire"
 )
 
@@ -85,29 +85,32 @@ func TestAnAgentThatDiesLeavesNoConnectionThatLooksWhole(t *testing.T) {
 	}
 }
 
-// A quiet target would otherwise hold its connection for ever.
-func TestATargetLearnsThatItsDiallerIsGone(t *testing.T) {
+// A target that says nothing would otherwise have its connection carried for ever.
+func TestAConnectionWhoseDiallerIsGoneIsCarriedNoMore(t *testing.T) {
 	r := newRig(t, nil)
 	r.connected(machine, nil)
-	gone := make(chan error, 1)
-	at := target(t, func(c *net.TCPConn) {
-		_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
-		_, _ = io.Copy(io.Discard, c) // the half
-		// The rest: written into a connection that nobody has any more.
-		_ = c.SetWriteDeadline(time.Now().Add(20 * time.Second))
-		junk := make([]byte, 1<<16)
-		for {
-			if _, err := c.Write(junk); err != nil {
-				gone <- err
+	over := make(chan struct{})
+	defer close(over)
+	at := target(t, func(*net.TCPConn) { <-over })
+	c, half := r.reach(machine, at), r.reach(machine, at)
+	carried := func(want int) {
+		t.Helper()
+		for ctx := ctxOf(t); ; {
+			n := r.event(hub.EventHeartbeat).Node.Metrics.Dials
+			if n == want {
 				return
 			}
+			if ctx.Err() != nil {
+				t.Fatalf("%d connections are carried, not %d", n, want)
+			}
 		}
-	})
-	c := r.reach(machine, at)
-	_ = c.Close()
-	if err := <-gone; isTimeout(err) {
-		t.Errorf("it was never told: %v", err)
 	}
+	carried(2)
+	_ = half.CloseWrite() // it still listens
+	_ = c.Close()
+	carried(1)
+	_ = half.Close()
+	carried(0)
 }
 
 func TestBulkGoesThroughWhole(t *testing.T) {
