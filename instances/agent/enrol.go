@@ -1,0 +1,143 @@
+package agent
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/berth-cloud/berth/instances/wire"
+)
+
+// longest is the longest sleep of a loop that goes by the clock: one that was put right
+// meanwhile is noticed.
+const longest = 10 * time.Minute
+
+// keepIdentity registers when there is no certificate, and renews it at two thirds of its
+// life, until ctx is done.
+func (a *Agent) keepIdentity(ctx context.Context) {
+	b := a.newBackoff()
+	said := ""
+	var early time.Time // before which it is not renewed, whatever it says of its begin
+	for ctx.Err() == nil {
+		cert, _ := a.id.now()
+		if cert != nil {
+			if wait := later(early, a.renewAt(cert.Leaf)).Sub(a.cfg.Now()); wait > 0 {
+				sleep(ctx, min(wait, longest), nil)
+				continue
+			}
+		}
+		what, err := a.enrol(ctx, cert)
+		if err == nil {
+			b.reset()
+			said = ""
+			now, _ := a.id.now()
+			// One that is short and was made out as if it had begun long ago would be
+			// renewed at once, and again.
+			early = a.cfg.Now().Add(now.Leaf.NotAfter.Sub(a.cfg.Now()) / 3)
+			a.cfg.Log.Info("the machine has a certificate", "by", what, "instance", a.boot.InstanceID, "until", now.Leaf.NotAfter)
+			continue
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		said = a.complain(said, a.cfg.Log.With("what", what+" failed"), err)
+		sleep(ctx, b.pause(final(err)), nil)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// complain logs a failure; one that stays and was said already only for those who look
+// closely.
+func (a *Agent) complain(said string, log *slog.Logger, err error) string {
+	text := err.Error()
+	switch {
+	case !final(err):
+		log.Warn("it is tried again soon", "error", err)
+	case text == said:
+		log.Debug("it is still so", "error", err)
+	default:
+		log.Error("a person has to see to it; it is tried again every few minutes", "error", err)
+	}
+	return text
+}
+
+// renewAt is two thirds into a certificate's life, and a little more by chance.
+func (a *Agent) renewAt(leaf *x509.Certificate) time.Time {
+	life := leaf.NotAfter.Sub(leaf.NotBefore)
+	return leaf.NotBefore.Add(life*2/3 + time.Duration(a.spread*float64(life/20)))
+}
+
+// enrol gets a certificate: by the one there is, or else by the token.
+func (a *Agent) enrol(ctx context.Context, cert *tls.Certificate) (what string, err error) {
+	var answer *wire.Registration
+	token, tokenErr := a.id.folder.read(fileToken)
+	switch {
+	case cert != nil && (tokenErr != nil || a.cfg.Now().Before(cert.Leaf.NotAfter)):
+		what = "renewal"
+		answer, err = a.renew(ctx)
+	case errors.Is(tokenErr, fs.ErrNotExist):
+		return "registration", &refusal{code: wire.CodeTokenInvalid, text: "there is neither a certificate nor a token in the folder; put a new token into " + fileToken}
+	case tokenErr != nil:
+		return "registration", tokenErr
+	default:
+		what = "registration"
+		answer, err = a.register(ctx, strings.TrimSpace(string(token)))
+	}
+	if err != nil {
+		return what, err
+	}
+	return what, a.id.take(answer)
+}
+
+func (a *Agent) register(ctx context.Context, token string) (*wire.Registration, error) {
+	der, err := x509.MarshalPKIXPublicKey(a.id.key.Public())
+	if err != nil {
+		return nil, fmt.Errorf("write the public key: %w", err)
+	}
+	peer := a.id.peer(wire.RoleServer, a.cfg.Now)
+	peer.Certificate = nil // it has none yet, or one that is over
+	return a.post(ctx, wire.RegisterPath, peer, func(conn *tls.Conn) (any, error) {
+		proof, err := wire.Prove(a.id.key, token, conn.ConnectionState())
+		if err != nil {
+			return nil, err
+		}
+		facts := a.cfg.Facts()
+		r := wire.RegisterRequest{
+			Token: token, Proof: proof, Hostname: facts.Hostname,
+			PublicKeyPEM: string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})),
+		}
+		r.PrivateIPv4, r.PrivateIPv6 = ownAddress(conn.LocalAddr())
+		return r, nil
+	})
+}
+
+func (a *Agent) renew(ctx context.Context) (*wire.Registration, error) {
+	return a.post(ctx, wire.RenewPath, a.id.peer(wire.RoleServer, a.cfg.Now), func(*tls.Conn) (any, error) { return struct{}{}, nil })
+}
+
+// ownAddress is the one by which the machine reaches its control plane.
+func ownAddress(local net.Addr) (v4, v6 string) {
+	tcp, ok := local.(*net.TCPAddr)
+	if !ok {
+		return "", ""
+	}
+	ip := tcp.AddrPort().Addr().Unmap().WithZone("")
+	if ip.Is4() {
+		return ip.String(), ""
+	}
+	return "", ip.String()
+}
