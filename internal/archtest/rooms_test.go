@@ -54,7 +54,7 @@ var house = []room{
 var implementations = [][]string{
 	{"internal/docker/engine", "internal/docker/dockertest"},
 	{"provider/docker", "provider/kubernetes", "provider/nomad"},
-	{"infra/aws", "infra/azure", "infra/gcp", "infra/hetzner", "infra/proxmox", "infra/qemu"},
+	{"instances/infra/fake", "instances/infra/netns", "instances/infra/qemu"},
 }
 
 // binaries are the programs, with the package paths, and all below them, that

@@ -31,6 +31,11 @@ type problem struct {
 	Error string `json:"error"`
 }
 
+// standing is the answer to what stands; its list is never null.
+type standing struct {
+	Standing []node.Standing `json:"standing"`
+}
+
 // kinds are the errors of the contract, as they go over the wire.
 var kinds = []struct {
 	code string
@@ -58,6 +63,15 @@ func Handler(h node.Host) http.Handler {
 	mux.HandleFunc("POST "+pathCheck, withRules(h.CheckFirewall))
 	mux.HandleFunc("DELETE "+pathSet+"/{name}", func(w http.ResponseWriter, req *http.Request) {
 		answer(w, h.DropFirewall(req.Context(), req.PathValue("name")))
+	})
+	mux.HandleFunc("GET "+pathSet, func(w http.ResponseWriter, req *http.Request) {
+		stand, err := h.Standing(req.Context())
+		if err != nil {
+			answer(w, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(standing{Standing: stand})
 	})
 	return mux
 }
@@ -99,12 +113,12 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Firewall implements node.Host.
 func (c *Client) Firewall(ctx context.Context, r node.Rules) error {
-	return c.do(ctx, http.MethodPut, pathSet, r)
+	return c.do(ctx, http.MethodPut, pathSet, r, nil)
 }
 
 // CheckFirewall implements node.Host.
 func (c *Client) CheckFirewall(ctx context.Context, r node.Rules) error {
-	return c.do(ctx, http.MethodPost, pathCheck, r)
+	return c.do(ctx, http.MethodPost, pathCheck, r, nil)
 }
 
 // DropFirewall implements node.Host.
@@ -112,10 +126,20 @@ func (c *Client) DropFirewall(ctx context.Context, name string) error {
 	if name == "" || name == "." || name == ".." {
 		return fmt.Errorf("%w: %q is not the name of any", node.ErrRules, name)
 	}
-	return c.do(ctx, http.MethodDelete, pathSet+"/"+url.PathEscape(name), nil)
+	return c.do(ctx, http.MethodDelete, pathSet+"/"+url.PathEscape(name), nil, nil)
 }
 
-func (c *Client) do(ctx context.Context, method, path string, body any) error {
+// Standing implements node.Host.
+func (c *Client) Standing(ctx context.Context) ([]node.Standing, error) {
+	var all standing
+	if err := c.do(ctx, http.MethodGet, pathSet, nil, &all); err != nil {
+		return nil, err
+	}
+	return all.Standing, nil
+}
+
+// do makes a request, and reads what is answered with into out, which may be nil.
+func (c *Client) do(ctx context.Context, method, path string, body, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	data, err := json.Marshal(body)
@@ -135,7 +159,12 @@ func (c *Client) do(ctx context.Context, method, path string, body any) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("ask the machine about its firewall: %w", err)
-	case res.StatusCode == http.StatusNoContent:
+	case res.StatusCode == http.StatusNoContent && out == nil:
+		return nil
+	case res.StatusCode == http.StatusOK && out != nil:
+		if err := json.Unmarshal(text, out); err != nil {
+			return fmt.Errorf("ask the machine about its firewall: what it answered is not known: %w", err)
+		}
 		return nil
 	}
 	var p problem
