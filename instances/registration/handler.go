@@ -55,7 +55,6 @@ type Handler struct {
 	opts  Options
 	slots chan struct{}
 	limit *limiter
-	mux   *http.ServeMux
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -84,11 +83,9 @@ func New(opts Options) (*Handler, error) {
 		opts.Timeout = 20 * time.Second
 	}
 	h := &Handler{
-		opts: opts, slots: make(chan struct{}, opts.AtOnce), mux: http.NewServeMux(),
+		opts: opts, slots: make(chan struct{}, opts.AtOnce),
 		limit: newLimiter(opts.Now, opts.PerSecond, opts.Burst),
 	}
-	h.mux.HandleFunc("POST "+wire.RegisterPath, h.register)
-	h.mux.HandleFunc("POST "+wire.RenewPath, h.renew)
 	return h, nil
 }
 
@@ -117,7 +114,19 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.opts.Timeout)
 	defer cancel()
 	r.Body = http.MaxBytesReader(w, r.Body, wire.MaxBody)
-	h.mux.ServeHTTP(w, r.WithContext(ctx))
+	r = r.WithContext(ctx)
+	// No multiplexer: one would redirect a path that it finds untidy.
+	switch {
+	case r.URL.Path != wire.RegisterPath && r.URL.Path != wire.RenewPath:
+		h.refuse(w, http.StatusNotFound, wire.CodeInternal, "there is nothing here but registration and renewal")
+	case r.Method != http.MethodPost:
+		w.Header().Set("Allow", http.MethodPost)
+		h.refuse(w, http.StatusMethodNotAllowed, wire.CodeInternal, "registration and renewal are a POST")
+	case r.URL.Path == wire.RegisterPath:
+		h.register(w, r)
+	default:
+		h.renew(w, r)
+	}
 }
 
 func (h *Handler) register(w http.ResponseWriter, r *http.Request) {

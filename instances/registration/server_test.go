@@ -109,10 +109,16 @@ func newPlace(t *testing.T, change ...func(*registration.Options)) *place {
 	}
 	handler, err := registration.New(opts)
 	must(t, err)
-	own := p.certificate(ca.Request{Role: wire.RoleServer, Name: "server", Hosts: []string{"127.0.0.1"}}, newKey(t))
+	ownKey := newKey(t)
 	p.server, err = registration.NewServer(registration.ServerOptions{
 		Handler: handler, Now: clock.Now, Logger: logger,
-		Certificate: func() (*tls.Certificate, error) { return own, nil },
+		Certificate: func() (*tls.Certificate, error) {
+			cert, err := p.authority.Issue(ca.Request{Role: wire.RoleServer, Name: "server", Hosts: []string{"127.0.0.1"}, PublicKey: publicOf(ownKey)})
+			if err != nil {
+				return nil, err
+			}
+			return pair(t, cert.PEM, ownKey), nil
+		},
 	})
 	must(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
