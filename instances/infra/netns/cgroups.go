@@ -99,12 +99,8 @@ func removeCgroup(ctx context.Context, dir string) error {
 		if !errors.Is(err, unix.EBUSY) {
 			break
 		}
-		t := time.NewTimer(every)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return ctx.Err()
+		if err := pause(ctx, every); err != nil {
+			return err
 		}
 	}
 	return fmt.Errorf("remove cgroup %s: %w", dir, err)

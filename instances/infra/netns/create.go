@@ -91,10 +91,13 @@ func (p *Provider) reserve(ctx context.Context, f folder, req infra.CreateInstan
 	if r.Link, room = freeLink(pool, used, binary.BigEndian.Uint32(chance)); !room {
 		return record{}, fmt.Errorf("%w: every /%d of %v is another machine's or overlaps a route of the host", infra.ErrNoCapacity, linkBits, pool)
 	}
-	if err := f.write(r); err != nil {
-		return record{}, fmt.Errorf("%w: %w", infra.ErrAmbiguous, err)
+	if err = p.before("record"); err == nil {
+		err = f.write(r)
 	}
-	if err := syncDir(p.home); err != nil {
+	if err == nil {
+		err = syncDir(p.home)
+	}
+	if err != nil {
 		return record{}, fmt.Errorf("%w: %w", infra.ErrAmbiguous, err)
 	}
 	return r, nil
@@ -117,35 +120,53 @@ func (p *Provider) build(ctx context.Context, f folder, r record, req infra.Crea
 		return err
 	}
 	defer root.Close()
-	life, err := lockLife(root)
-	if errors.Is(err, errLocked) {
-		return nil // it lives, or a launcher of a call that was cut is at it
+	if err := p.before("lock"); err != nil {
+		return err
 	}
-	if err != nil {
+	life, err := unstarted(ctx, root)
+	if err != nil || life == nil {
 		return err
 	}
 	defer life.Close()
-	if _, err := root.Stat(machine.StartedFile); err == nil {
-		return nil // it has lived
-	}
 	files, err := p.accept(req)
 	if err != nil {
 		return err
 	}
-	if err := furnish(root, files); err != nil {
+	steps := []step{
+		{"files", func() error { return furnish(root, files) }},
+		{"spec", func() error { return machine.WriteJSON(root, machine.SpecFile, p.spec(r)) }},
+	}
+	steps = append(steps, r.connect(ctx)...)
+	steps = append(steps, step{"launch", func() error {
+		argv := append(slices.Clone(p.config.Program), "launch", f.path)
+		_, err := commandWith(ctx, []*os.File{life}, "", argv...)
+		return err
+	}})
+	if err := p.take(steps); err != nil {
 		return err
 	}
-	if err := machine.WriteJSON(root, machine.SpecFile, p.spec(r)); err != nil {
-		return err
-	}
-	if err := r.connect(ctx); err != nil {
-		return err
-	}
-	argv := append(slices.Clone(p.config.Program), "launch", f.path)
-	if _, err := commandWith(ctx, []*os.File{life}, "", argv...); err != nil {
+	if err := p.before("answer"); err != nil {
 		return err
 	}
 	p.logger.InfoContext(ctx, "machine started", "instance", r.InstanceID, "machine", r.ProviderID, "address", r.machineAddr())
+	return nil
+}
+
+// step is one effect. It can be made again after it was made, wholly or in part.
+type step struct {
+	name string
+	make func() error
+}
+
+func (p *Provider) take(steps []step) error {
+	for _, s := range steps {
+		if err := p.before(s.name); err != nil {
+			return err
+		}
+		if err := s.make(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -159,6 +180,30 @@ func (p *Provider) spec(r record) machine.Spec {
 		s.Agent = append(slices.Clone(p.config.Agent), "--dir", machine.AgentRoot, "--docker", "unix://"+machine.EngineSocket)
 	}
 	return s
+}
+
+// unstarted takes the lock of a machine that has not lived yet, and nil if it has.
+// A launcher that a call left behind may still be at it: it starts the machine or
+// ends in a moment.
+func unstarted(ctx context.Context, root *os.Root) (*os.File, error) {
+	for {
+		life, err := lockLife(root)
+		if err != nil && !errors.Is(err, errLocked) {
+			return nil, err
+		}
+		if _, started := root.Stat(machine.StartedFile); started == nil {
+			if life != nil {
+				_ = life.Close()
+			}
+			return nil, nil
+		}
+		if err == nil {
+			return life, nil
+		}
+		if err := pause(ctx, lockEvery); err != nil {
+			return nil, fmt.Errorf("another call starts the machine: %w", err)
+		}
+	}
 }
 
 // furnish makes the machine's own folders, with the files of the user data.

@@ -2,10 +2,7 @@ package netns_test
 
 import (
 	"os"
-	"os/signal"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -13,36 +10,29 @@ import (
 	"github.com/berth-cloud/berth/instances/infra/netns/machine"
 )
 
-// The test's own program is what machines are started with, and their agent.
+// The test's own program is what machines are started with, their agent, and in
+// light ones their engine.
 const (
-	initCommand  = "netns-init"
-	agentCommand = "test-agent"
+	initCommand       = "netns-init"
+	unrecordedCommand = "launch-unrecorded"
+	heldCommand       = "launch-held"
+	agentCommand      = "test-agent"
+	stubEngine        = "stub-engine"
 )
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == stubEngine {
+		os.Exit(engineMain())
+	}
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case initCommand:
 			os.Exit(machine.Main(os.Args[2:], os.Stderr))
+		case unrecordedCommand, heldCommand:
+			os.Exit(launcherThatIsKilled(os.Args[len(os.Args)-1], os.Args[1] == heldCommand))
 		case agentCommand:
-			os.Exit(agent(os.Args[2:]))
+			os.Exit(agentMain(os.Args[2:]))
 		}
 	}
 	goleak.VerifyTestMain(m)
-}
-
-// agent writes down what it was called with, and lives until it is told to end.
-func agent(args []string) int {
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, syscall.SIGTERM)
-	host, err := os.Hostname()
-	if err != nil {
-		return 1
-	}
-	said := host + " " + strings.Join(args, " ") + "\n"
-	if err := os.WriteFile(filepath.Join(machine.BerthRoot, "called"), []byte(said), 0o600); err != nil {
-		return 1
-	}
-	<-stop
-	return 0
 }

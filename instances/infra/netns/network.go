@@ -23,14 +23,14 @@ func (r record) netns() string { return netnsDir + r.ProviderID }
 // hasNetns reports whether the namespace of the record is there. What a call that
 // was cut left of it is removed.
 func (r record) hasNetns() (bool, error) {
-	var fs unix.Statfs_t
-	err := unix.Statfs(r.netns(), &fs)
+	var st unix.Statfs_t
+	err := unix.Statfs(r.netns(), &st)
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("look at %s: %w", r.netns(), err)
-	case fs.Type == unix.NSFS_MAGIC:
+	case st.Type == unix.NSFS_MAGIC:
 		return true, nil
 	}
 	// A plain file: ip makes it first, and then puts the namespace there.
@@ -57,17 +57,36 @@ func (r record) hostLink() (bool, error) {
 }
 
 // connect makes the machine's network, or what is missing of it.
-func (r record) connect(ctx context.Context) error {
+func (r record) connect(ctx context.Context) []step {
+	return []step{
+		{"network", func() error { return r.addNetns(ctx) }},
+		{"link", func() error { return r.addLink(ctx) }},
+		{"forward", func() error { return r.forward(ctx) }},
+		{"host's address", func() error {
+			lines := fmt.Sprintf("addr replace %v/%d dev %s\nlink set %s up\n", r.hostAddr(), linkBits, r.link(), r.link())
+			_, err := command(ctx, lines, "ip", "-batch", "-")
+			return err
+		}},
+		{"machine's address", func() error {
+			lines := fmt.Sprintf("link set lo up\naddr replace %v/%d dev eth0\nlink set eth0 up\nroute replace default via %v\n",
+				r.machineAddr(), linkBits, r.hostAddr())
+			_, err := command(ctx, lines, "ip", "-netns", r.ProviderID, "-batch", "-")
+			return err
+		}},
+	}
+}
+
+func (r record) addNetns(ctx context.Context) error {
 	there, err := r.hasNetns()
-	if err != nil {
+	if err != nil || there {
 		return err
 	}
-	if !there {
-		if _, err := command(ctx, "", "ip", "netns", "add", r.ProviderID); err != nil {
-			return err
-		}
-	}
-	there, err = r.hostLink()
+	_, err = command(ctx, "", "ip", "netns", "add", r.ProviderID)
+	return err
+}
+
+func (r record) addLink(ctx context.Context) error {
+	there, err := r.hostLink()
 	if err != nil {
 		return err
 	}
@@ -78,21 +97,10 @@ func (r record) connect(ctx context.Context) error {
 			return err
 		}
 	}
-	inside := fmt.Sprintf("link set lo up\naddr replace %v/%d dev eth0\nlink set eth0 up\n", r.machineAddr(), linkBits)
-	if err := setInterface(r.link(), "ipv6", "disable_ipv6", "1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	err = setInterface(r.link(), "ipv6", "disable_ipv6", "1")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the host has no IPv6
 	}
-	if err := r.forward(ctx); err != nil {
-		return err
-	}
-	outside := fmt.Sprintf("addr replace %v/%d dev %s\nlink set %s up\n", r.hostAddr(), linkBits, r.link(), r.link())
-	if _, err := command(ctx, outside, "ip", "-batch", "-"); err != nil {
-		return err
-	}
-	if _, err := command(ctx, inside, "ip", "-netns", r.ProviderID, "-batch", "-"); err != nil {
-		return err
-	}
-	_, err = command(ctx, "", "ip", "-netns", r.ProviderID, "route", "replace", "default", "via", r.hostAddr().String())
 	return err
 }
 
@@ -131,26 +139,29 @@ func setInterface(link, family, key, value string) error {
 }
 
 // disconnect removes the machine's network.
-func (r record) disconnect(ctx context.Context) error {
+func (r record) disconnect(ctx context.Context) []step {
+	var steps []step
 	if r.Connected {
-		if err := r.removeRule(ctx); err != nil {
+		steps = append(steps, step{"rule", func() error { return r.removeRule(ctx) }})
+	}
+	return append(steps,
+		step{"link", func() error {
+			there, err := r.hostLink()
+			if err != nil || !there {
+				return err
+			}
+			_, err = command(ctx, "", "ip", "link", "delete", r.link())
 			return err
-		}
-	}
-	there, err := r.hostLink()
-	if err != nil {
-		return err
-	}
-	if there {
-		if _, err := command(ctx, "", "ip", "link", "delete", r.link()); err != nil {
+		}},
+		step{"network", func() error {
+			there, err := r.hasNetns()
+			if err != nil || !there {
+				return err
+			}
+			_, err = command(ctx, "", "ip", "netns", "delete", r.ProviderID)
 			return err
-		}
-	}
-	if there, err = r.hasNetns(); err != nil || !there {
-		return err
-	}
-	_, err = command(ctx, "", "ip", "netns", "delete", r.ProviderID)
-	return err
+		}},
+	)
 }
 
 func (r record) removeRule(ctx context.Context) error {

@@ -23,6 +23,9 @@ type Provider struct {
 	home   string
 	logger *slog.Logger
 	now    func() time.Time
+	// before is called with the name of every effect of a create or a delete; an
+	// error ends the call there, as a crash does. Tests set it.
+	before func(effect string) error
 }
 
 var (
@@ -50,6 +53,7 @@ func New(o infra.Options, c Config) (*Provider, error) {
 	if p.now == nil {
 		p.now = time.Now
 	}
+	p.before = func(string) error { return nil }
 	if err := os.MkdirAll(p.home, 0o700); err != nil {
 		return nil, fmt.Errorf("the folder of the machines: %w", err)
 	}
@@ -141,7 +145,11 @@ func (p *Provider) DeleteInstance(ctx context.Context, instanceID, _ string) err
 	}
 	if r.DeletedAt.IsZero() {
 		r.DeletedAt = p.now().UTC()
-		if err := f.write(r); err != nil {
+		err := p.before("mark")
+		if err == nil {
+			err = f.write(r)
+		}
+		if err != nil {
 			return fmt.Errorf("%w: %w", infra.ErrUnavailable, err)
 		}
 	}

@@ -127,13 +127,21 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 		if !errors.Is(err, errLocked) {
 			return unlock, err
 		}
-		t := time.NewTimer(lockEvery)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return nil, fmt.Errorf("%w: another call has this machine: %w", infra.ErrUnavailable, ctx.Err())
+		if err := pause(ctx, lockEvery); err != nil {
+			return nil, fmt.Errorf("%w: another call has this machine: %w", infra.ErrUnavailable, err)
 		}
+	}
+}
+
+// pause waits a moment, or returns ctx's error.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -31,6 +31,9 @@ func (p *Provider) remove(ctx context.Context, f folder, r record, wait time.Dur
 		return false, err
 	}
 	defer root.Close()
+	if err := p.before("end"); err != nil {
+		return false, err
+	}
 	if ended, err := p.end(ctx, root, r, wait); err != nil || !ended {
 		return false, err
 	}
@@ -46,13 +49,12 @@ func (p *Provider) remove(ctx context.Context, f folder, r record, wait time.Dur
 	if ended, err := p.end(ctx, root, r, 0); err != nil || !ended {
 		return false, err
 	}
-	if err := r.disconnect(ctx); err != nil {
-		return false, err
-	}
-	if err := removeCgroups(ctx, r.ProviderID); err != nil {
-		return false, err
-	}
-	if err := f.clear(ctx, root); err != nil {
+	steps := append(r.disconnect(ctx),
+		step{"cgroups", func() error { return removeCgroups(ctx, r.ProviderID) }},
+		step{"contents", func() error { return f.clear(ctx, root) }},
+		step{"record", func() error { return f.forget(root) }},
+	)
+	if err := p.take(steps); err != nil {
 		return false, err
 	}
 	p.logger.InfoContext(ctx, "machine removed", "instance", r.InstanceID, "machine", r.ProviderID)
@@ -88,7 +90,7 @@ func (p *Provider) end(ctx context.Context, root *os.Root, r record, wait time.D
 	return h.Ended(), nil
 }
 
-// clear removes the folder, the record last.
+// clear removes what is in the folder but the record and the lock.
 func (f folder) clear(ctx context.Context, root *os.Root) error {
 	if err := f.checkNoMounts(); err != nil {
 		return err
@@ -113,6 +115,11 @@ func (f folder) clear(ctx context.Context, root *os.Root) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// forget removes the record, and with it the machine.
+func (f folder) forget(root *os.Root) error {
 	for _, name := range []string{machine.LockFile, recordFile} {
 		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
