@@ -1,0 +1,38 @@
+package netns_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/berth-cloud/berth/instances/infra/netns/machine"
+)
+
+// The test's own program is what machines are started with, their agent, and in
+// light ones their engine.
+const (
+	initCommand       = "netns-init"
+	unrecordedCommand = "launch-unrecorded"
+	heldCommand       = "launch-held"
+	agentCommand      = "test-agent"
+	stubEngine        = "stub-engine"
+)
+
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == stubEngine {
+		os.Exit(engineMain())
+	}
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case initCommand:
+			os.Exit(machine.Main(os.Args[2:], os.Stderr))
+		case unrecordedCommand, heldCommand:
+			os.Exit(launcherThatIsKilled(os.Args[len(os.Args)-1], os.Args[1] == heldCommand))
+		case agentCommand:
+			os.Exit(agentMain(os.Args[2:]))
+		}
+	}
+	goleak.VerifyTestMain(m)
+}

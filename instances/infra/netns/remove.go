@@ -1,0 +1,154 @@
+package netns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berth-cloud/berth/instances/infra/netns/machine"
+)
+
+const (
+	// patience is how long a delete waits for the machine to end by itself.
+	patience = 2 * time.Second
+	// killWait is how long the end is waited for after SIGKILL.
+	killWait = time.Second
+)
+
+// remove ends a machine that is to go, and takes away what it is made of, as far
+// as that goes by now. Its folder is locked. It reports gone only once nothing is
+// left; then the folder is not there any more.
+func (p *Provider) remove(ctx context.Context, f folder, r record, wait time.Duration) (gone bool, err error) {
+	root, err := os.OpenRoot(f.path)
+	if err != nil {
+		return false, err
+	}
+	defer root.Close()
+	if err := p.before("end"); err != nil {
+		return false, err
+	}
+	if ended, err := p.end(ctx, root, r, wait); err != nil || !ended {
+		return false, err
+	}
+	// From here on nothing can start it: a launcher that a call left has no lock.
+	life, err := lockLife(root)
+	if errors.Is(err, errLocked) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer life.Close()
+	if ended, err := p.end(ctx, root, r, 0); err != nil || !ended {
+		return false, err
+	}
+	steps := append(r.disconnect(ctx),
+		step{"cgroups", func() error { return removeCgroups(ctx, r.ProviderID) }},
+		step{"contents", func() error { return f.clear(ctx, root) }},
+		step{"record", func() error { return f.forget(root) }},
+	)
+	if err := p.take(steps); err != nil {
+		return false, err
+	}
+	p.logger.InfoContext(ctx, "machine removed", "instance", r.InstanceID, "machine", r.ProviderID)
+	return true, nil
+}
+
+// end asks the machine's first process to end, kills it when its time is over, and
+// reports whether it has ended, and with it all that ran in the machine.
+func (p *Provider) end(ctx context.Context, root *os.Root, r record, wait time.Duration) (bool, error) {
+	process, err := machine.ReadProcess(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil // none was let go on
+	}
+	if err != nil {
+		return false, err
+	}
+	h, err := process.Open()
+	if err != nil || h == nil {
+		return err == nil, err
+	}
+	defer h.Close()
+	sig := unix.SIGTERM
+	// The agent, the containers and the engine end one after the other.
+	if p.now().Sub(r.DeletedAt) > 2*p.config.StopGrace+3*time.Second {
+		sig, wait = unix.SIGKILL, killWait
+	}
+	if err := h.Signal(sig); err != nil {
+		return false, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	_ = h.Wait(waiting)
+	return h.Ended(), nil
+}
+
+// clear removes what is in the folder but the record and the lock.
+func (f folder) clear(ctx context.Context, root *os.Root) error {
+	if err := f.checkNoMounts(); err != nil {
+		return err
+	}
+	dir, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	names, err := dir.Readdirnames(-1)
+	_ = dir.Close()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if name == recordFile || name == machine.LockFile {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := root.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget removes the record, and with it the machine.
+func (f folder) forget(root *os.Root) error {
+	for _, name := range []string{machine.LockFile, recordFile} {
+		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return ignoreMissing(os.Remove(f.path))
+}
+
+// clearUnused removes a folder without a record, in which nothing was made yet. Of
+// what is not ours it removes nothing.
+func (f folder) clearUnused() {
+	_ = os.Remove(filepath.Join(f.path, recordFile+".new"))
+	_ = os.Remove(f.path)
+}
+
+// checkNoMounts refuses to go through what somebody has mounted in the folder.
+func (f folder) checkNoMounts() error {
+	mounts, err := readMounts()
+	if err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(f.path)
+	if err != nil {
+		return err
+	}
+	for _, m := range mounts {
+		if m.point == real || strings.HasPrefix(m.point, real+"/") {
+			return fmt.Errorf("something is mounted at %s; unmount it first", m.point)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package netns_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/infratest"
+	"github.com/berth-cloud/berth/secrets"
+)
+
+func TestMachinesOfNamespacesKeepTheContract(t *testing.T) {
+	infratest.Run(t, func(t testing.TB) infratest.Fixture {
+		return fixture(newBench(t), true)
+	})
+}
+
+// With an engine that only answers there can be more machines at once.
+func TestManyMachinesKeepTheContract(t *testing.T) {
+	infratest.Run(t, func(t testing.TB) infratest.Fixture {
+		return fixture(newBench(t, light(t)), false)
+	})
+}
+
+func fixture(b *bench, heavy bool) infratest.Fixture {
+	return infratest.Fixture{
+		Provider: b.open(owner),
+		Owner:    owner,
+		Prepare: func(r *infra.CreateInstanceRequest) {
+			content := strings.ReplaceAll(r.UserData.RevealString(), "\n", "\n    ")
+			r.UserData = secrets.NewSecretString("#cloud-config\nwrite_files:\n- path: /etc/berth/suite\n  content: |\n    " + content + "\n")
+		},
+		Advance: func(ctx context.Context) error {
+			pause(ctx)
+			return ctx.Err()
+		},
+		Other:         func(o infra.Owner) infra.Provider { return b.open(o) },
+		Reopen:        func() infra.Provider { return b.open(owner) },
+		Place:         b.place,
+		Count:         b.count,
+		Output:        b.output,
+		UnknownArg:    "flavour",
+		UnknownSubnet: "nowhere",
+		Settle:        1,
+		Heavy:         heavy,
+		Patience:      time.Minute,
+	}
+}
+
+// count is how many machines of an instance there are: first processes, or else
+// folders, as something is left while one is there.
+func (b *bench) count(instanceID string) int {
+	folder := filepath.Join(b.home(owner), instanceID)
+	n := len(processes("init", folder))
+	if _, err := os.Stat(folder); err == nil {
+		n = max(n, 1)
+	}
+	return n
+}
+
+// output is the log, and what people find in the folders of the machines: not the
+// files that the user data asked for.
+func (b *bench) output() string {
+	all := b.log.String()
+	for _, pattern := range []string{"*/*", "*/log/*"} {
+		found, _ := filepath.Glob(filepath.Join(b.home(owner), pattern))
+		for _, name := range found {
+			if text, err := os.ReadFile(name); err == nil {
+				all += string(text)
+			}
+		}
+	}
+	return all
+}
