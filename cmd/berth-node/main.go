@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+
+	"github.com/berth-cloud/berth/instances/infra/netns/machine"
 )
 
 const usage = `Usage: berth-node <command> [flags]
@@ -46,6 +48,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return ingress(ctx, args[1:], stderr)
 	case "agent":
 		return agent(ctx, args[1:], stderr)
+	case "netns-init":
+		// Not for people: the provider of netns machines starts it.
+		return machine.Main(args[1:], stderr)
 	case "version", "--version":
 		_, _ = fmt.Fprintln(stdout, build())
 		return exitOK

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -172,14 +173,20 @@ func leftOf(providerID string) []string {
 	return left
 }
 
-// processes are those that a machine's folder is an argument of, by pid: its
-// launcher and its first process.
-func processes(verb, folder string) []string {
+var firstInside = regexp.MustCompile(`(?m)^NSpid:.*\s1$`)
+
+// firstProcesses are those of a machine's folder, by pid. What one of them is about
+// to start looks like it until then, and is not the first in its namespace.
+func firstProcesses(folder string) []string {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	var found []string
 	for _, name := range lines {
 		raw, err := os.ReadFile(name)
-		if err == nil && strings.HasSuffix(string(raw), "\x00"+verb+"\x00"+folder+"\x00") {
+		if err != nil || !strings.HasSuffix(string(raw), "\x00init\x00"+folder+"\x00") {
+			continue
+		}
+		status, err := os.ReadFile(filepath.Join(filepath.Dir(name), "status"))
+		if err == nil && firstInside.Match(status) {
 			found = append(found, filepath.Base(filepath.Dir(name)))
 		}
 	}

@@ -178,7 +178,7 @@ func TestALauncherThatWasKilledLeavesNoSecondMachine(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.running(ctx, p, req.InstanceID)
-			if n := len(processes("init", filepath.Join(b.home(owner), req.InstanceID))); n != 1 {
+			if n := len(firstProcesses(filepath.Join(b.home(owner), req.InstanceID))); n != 1 {
 				t.Errorf("%d first processes", n)
 			}
 		})

@@ -79,7 +79,7 @@ type container struct {
 // socket is a path of the machine's engine, as the host sees it.
 func (b *bench) socket(instanceID string) string {
 	b.t.Helper()
-	found := processes("init", filepath.Join(b.home(owner), instanceID))
+	found := firstProcesses(filepath.Join(b.home(owner), instanceID))
 	if len(found) != 1 {
 		b.t.Fatalf("first processes: %v", found)
 	}
@@ -163,7 +163,7 @@ func TestAContainerOutlivesItsEngineAndNotItsMachine(t *testing.T) {
 // checkOnItsOwn: nothing that ends this process, or its session, ends the machine.
 func (b *bench) checkOnItsOwn(instanceID string) {
 	b.t.Helper()
-	pid, err := strconv.Atoi(processes("init", filepath.Join(b.home(owner), instanceID))[0])
+	pid, err := strconv.Atoi(firstProcesses(filepath.Join(b.home(owner), instanceID))[0])
 	if err != nil {
 		b.t.Fatal(err)
 	}

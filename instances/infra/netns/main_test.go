@@ -3,6 +3,7 @@ package netns_test
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -20,18 +21,19 @@ const (
 	stubEngine        = "stub-engine"
 )
 
+// The programs end by syscall.Exit: with the race detector, os.Exit takes a second.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == stubEngine {
-		os.Exit(engineMain())
+		syscall.Exit(engineMain())
 	}
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case initCommand:
-			os.Exit(machine.Main(os.Args[2:], os.Stderr))
+			syscall.Exit(machine.Main(os.Args[2:], os.Stderr))
 		case unrecordedCommand, heldCommand:
-			os.Exit(launcherThatIsKilled(os.Args[len(os.Args)-1], os.Args[1] == heldCommand))
+			syscall.Exit(launcherThatIsKilled(os.Args[len(os.Args)-1], os.Args[1] == heldCommand))
 		case agentCommand:
-			os.Exit(agentMain(os.Args[2:]))
+			syscall.Exit(agentMain(os.Args[2:]))
 		}
 	}
 	goleak.VerifyTestMain(m)

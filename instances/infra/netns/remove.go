@@ -17,7 +17,8 @@ import (
 
 const (
 	// patience is how long a delete waits for the machine to end by itself.
-	patience = 2 * time.Second
+	patience    = 2 * time.Second
+	signalEvery = 100 * time.Millisecond
 	// killWait is how long the end is waited for after SIGKILL.
 	killWait = time.Second
 )
@@ -81,13 +82,20 @@ func (p *Provider) end(ctx context.Context, root *os.Root, r record, wait time.D
 	if p.now().Sub(r.DeletedAt) > 2*p.config.StopGrace+3*time.Second {
 		sig, wait = unix.SIGKILL, killWait
 	}
-	if err := h.Signal(sig); err != nil {
-		return false, err
-	}
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	_ = h.Wait(waiting)
-	return h.Ended(), nil
+	for {
+		// Again and again: one that has only just begun hears nothing yet.
+		if err := h.Signal(sig); err != nil {
+			return false, err
+		}
+		once, done := context.WithTimeout(waiting, signalEvery)
+		err := h.Wait(once)
+		done()
+		if err == nil || waiting.Err() != nil {
+			return h.Ended(), nil
+		}
+	}
 }
 
 // clear removes what is in the folder but the record and the lock.

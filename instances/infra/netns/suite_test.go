@@ -55,7 +55,7 @@ func fixture(b *bench, heavy bool) infratest.Fixture {
 // folders, as something is left while one is there.
 func (b *bench) count(instanceID string) int {
 	folder := filepath.Join(b.home(owner), instanceID)
-	n := len(processes("init", folder))
+	n := len(firstProcesses(folder))
 	if _, err := os.Stat(folder); err == nil {
 		n = max(n, 1)
 	}

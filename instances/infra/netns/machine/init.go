@@ -36,6 +36,9 @@ type life struct {
 
 // live is the whole life of the machine in folder.
 func live(folder string, stderr io.Writer) error {
+	// The kernel drops a signal that the first process of a machine does not handle.
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, unix.SIGTERM, unix.SIGINT)
 	start := os.NewFile(goFD, "go")
 	_, err := io.ReadFull(start, make([]byte, 1))
 	_ = start.Close()
@@ -57,8 +60,6 @@ func live(folder string, stderr io.Writer) error {
 		return err
 	}
 	l.change(func(s *State) { s.Phase = Booting })
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, unix.SIGTERM, unix.SIGINT)
 	err = l.lead(folder, stop)
 	l.change(func(s *State) {
 		s.Phase = Stopped
