@@ -1,5 +1,5 @@
 // Command berth-node is what runs on a machine beside its container engine.
-// `berth-node ingress` is the data plane.
+// `berth-node ingress` is the data plane, `berth-node agent` what makes a machine a node.
 package main
 
 import (
@@ -16,6 +16,7 @@ const usage = `Usage: berth-node <command> [flags]
 
 Commands:
   ingress   the data plane: serves apps by the routes its control plane pushes
+  agent     joins this machine to a cluster, and opens what its control plane asks for
   version   print the build
 
 Run a command with -h for its flags.
@@ -43,6 +44,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch args[0] {
 	case "ingress":
 		return ingress(ctx, args[1:], stderr)
+	case "agent":
+		return agent(ctx, args[1:], stderr)
 	case "version", "--version":
 		_, _ = fmt.Fprintln(stdout, build())
 		return exitOK

@@ -31,6 +31,8 @@ func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 		{[]string{"ingress", "--dir", "d", "--http", ":0", "--control", "c", "--trusted-proxies", "10.0.0.0/99"}, exitUsage, "10.0.0.0/99"},
 		{[]string{"ingress", "--log-level", "loud"}, exitUsage, "log-level"},
 		{[]string{"ingress", "-h"}, exitOK, "trusted-proxies"},
+		{[]string{"agent", "more"}, exitUsage, `"more"`},
+		{[]string{"agent", "-h"}, exitOK, "docker"},
 	} {
 		var out, err bytes.Buffer
 		if code := run(t.Context(), c.args, &out, &err); code != c.code || !strings.Contains(err.String(), c.says) {
@@ -44,20 +46,23 @@ func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestEveryFlagIsInTheReference(t *testing.T) {
-	var help bytes.Buffer
-	run(t.Context(), []string{"ingress", "-h"}, &help, &help)
 	page, err := os.ReadFile("../../docs/reference/daemons.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	flags := regexp.MustCompile(`(?m)^  -([a-z-]+)`).FindAllStringSubmatch(help.String(), -1)
-	if len(flags) < 7 {
-		t.Fatalf("%d flags in %s", len(flags), help.String())
-	}
-	_, ours, _ := strings.Cut(string(page), "## berth-node ingress")
-	for _, f := range flags {
-		if !strings.Contains(ours, "| `--"+f[1]+"` |") {
-			t.Errorf("docs/reference/daemons.md does not have --%s", f[1])
+	for command, least := range map[string]int{"ingress": 7, "agent": 3} {
+		var help bytes.Buffer
+		run(t.Context(), []string{command, "-h"}, &help, &help)
+		flags := regexp.MustCompile(`(?m)^  -([a-z-]+)`).FindAllStringSubmatch(help.String(), -1)
+		if len(flags) < least {
+			t.Fatalf("%d flags in %s", len(flags), help.String())
+		}
+		_, ours, _ := strings.Cut(string(page), "## berth-node "+command)
+		ours, _, _ = strings.Cut(ours, "\n## ")
+		for _, f := range flags {
+			if !strings.Contains(ours, "| `--"+f[1]+"` |") {
+				t.Errorf("docs/reference/daemons.md does not have --%s of %s", f[1], command)
+			}
 		}
 	}
 }

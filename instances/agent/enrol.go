@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"strings"
 	"time"
@@ -24,10 +25,11 @@ const longest = 10 * time.Minute
 func (a *Agent) keepIdentity(ctx context.Context) {
 	b := a.newBackoff()
 	said := ""
+	var early time.Time // before which it is not renewed, whatever it says of its begin
 	for ctx.Err() == nil {
 		cert, _ := a.id.now()
 		if cert != nil {
-			if wait := a.renewAt(cert.Leaf).Sub(a.cfg.Now()); wait > 0 {
+			if wait := later(early, a.renewAt(cert.Leaf)).Sub(a.cfg.Now()); wait > 0 {
 				sleep(ctx, min(wait, longest), nil)
 				continue
 			}
@@ -37,28 +39,38 @@ func (a *Agent) keepIdentity(ctx context.Context) {
 			b.reset()
 			said = ""
 			now, _ := a.id.now()
-			a.cfg.Log.Info(what, "instance", a.boot.InstanceID, "until", now.Leaf.NotAfter)
+			// One that is short and was made out as if it had begun long ago would be
+			// renewed at once, and again.
+			early = a.cfg.Now().Add(now.Leaf.NotAfter.Sub(a.cfg.Now()) / 3)
+			a.cfg.Log.Info("the machine has a certificate", "by", what, "instance", a.boot.InstanceID, "until", now.Leaf.NotAfter)
 			continue
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		said = a.complain(said, what+" failed", err)
+		said = a.complain(said, a.cfg.Log.With("what", what+" failed"), err)
 		sleep(ctx, b.pause(final(err)), nil)
 	}
 }
 
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // complain logs a failure; one that stays and was said already only for those who look
 // closely.
-func (a *Agent) complain(said, what string, err error) string {
+func (a *Agent) complain(said string, log *slog.Logger, err error) string {
 	text := err.Error()
 	switch {
 	case !final(err):
-		a.cfg.Log.Warn(what, "error", err)
+		log.Warn("it is tried again soon", "error", err)
 	case text == said:
-		a.cfg.Log.Debug(what, "error", err)
+		log.Debug("it is still so", "error", err)
 	default:
-		a.cfg.Log.Error(what+"; a person has to see to it, it is asked again every few minutes", "error", err)
+		log.Error("a person has to see to it; it is tried again every few minutes", "error", err)
 	}
 	return text
 }

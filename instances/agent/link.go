@@ -61,7 +61,7 @@ func (l *link) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		said = a.complain(said, "no connection to the "+string(l.role)+" at "+l.addr, err)
+		said = a.complain(said, log.With("what", "no connection"), err)
 		sleep(ctx, b.pause(final(err)), nil)
 	}
 }

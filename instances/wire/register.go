@@ -45,7 +45,7 @@ type Problem struct {
 const (
 	CodeTokenInvalid     = "token_invalid"
 	CodeTokenExpired     = "token_expired"
-	CodeTokenNotYetValid = "token_not_yet_valid"
+	CodeTokenNotYetValid = "token_not_yet_valid" //nolint:gosec // a word, not a credential
 	CodeTokenCluster     = "token_wrong_cluster"
 	CodeTokenShard       = "token_wrong_shard"
 	CodeTokenUsed        = "token_used"

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
@@ -54,17 +55,18 @@ func RoleOf(c *x509.Certificate) (Role, error) {
 	if found == nil {
 		return "", fmt.Errorf("%w: it has none", ErrRole)
 	}
-	var text string
-	rest, err := asn1.UnmarshalWithParams(found, &text, "utf8")
-	if err != nil || len(rest) > 0 || !Role(text).known() {
-		return "", fmt.Errorf("%w: it is not one of the cluster's", ErrRole)
+	// Compared with what is written, so that there is one spelling of each.
+	for _, r := range roles {
+		if e, err := RoleExtension(r); err == nil && bytes.Equal(e.Value, found) {
+			return r, nil
+		}
 	}
-	return Role(text), nil
+	return "", fmt.Errorf("%w: it is not one of the cluster's", ErrRole)
 }
 
-func (r Role) known() bool {
-	return slices.Contains([]Role{RoleAgent, RoleServer, RoleIngress, RoleOperator}, r)
-}
+var roles = []Role{RoleAgent, RoleServer, RoleIngress, RoleOperator}
+
+func (r Role) known() bool { return slices.Contains(roles, r) }
 
 // Identity is who a certificate names.
 type Identity struct {

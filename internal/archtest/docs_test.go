@@ -170,7 +170,7 @@ func helpOn(t *testing.T, kept map[string]string, name string) string {
 func TestDaemonFlagsInTheDocumentationExist(t *testing.T) {
 	files := tree(t)
 	for program, sources := range map[string][]string{
-		"berthd": {"cmd/berthd/main.go"}, "berth-node": {"cmd/berth-node/main.go", "cmd/berth-node/ingress.go"},
+		"berthd": {"cmd/berthd/main.go"}, "berth-node": {"cmd/berth-node/main.go", "cmd/berth-node/ingress.go", "cmd/berth-node/agent.go"},
 	} {
 		var declared []string
 		for _, source := range sources {

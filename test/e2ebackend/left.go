@@ -122,7 +122,9 @@ func remembered(key string, value []byte) bool {
 		Forgotten bool `json:"forgotten"`
 		Rows      []json.RawMessage
 	}
-	if key == routes.Record { // which number the next table has
+	switch key {
+	case routes.Record, // which number the next table has
+		backendd.NetworksRecord: // which networks the backend itself has
 		return true
 	}
 	return strings.HasPrefix(key, "callbacks/") && json.Unmarshal(value, &r) == nil && r.Forgotten && len(r.Rows) == 0

@@ -64,8 +64,10 @@ type Leaf struct {
 	Role    wire.Role // "" is none
 	Name    string
 	Tenants []string
-	// Key is made when it is nil.
-	Key ed25519.PrivateKey
+	// Key is made when it is nil; with Public the certificate is for a key that is held
+	// elsewhere.
+	Key    ed25519.PrivateKey
+	Public ed25519.PublicKey
 	// Life is an hour when it is 0; a negative one is over already.
 	Life time.Duration
 	// Age is how long ago it began, on top of a minute.
@@ -78,10 +80,13 @@ type Leaf struct {
 // server or of the data plane.
 func (c *CA) Issue(t testing.TB, l Leaf) tls.Certificate {
 	t.Helper()
-	if l.Key == nil {
+	if l.Key == nil && l.Public == nil {
 		_, key, err := ed25519.GenerateKey(rand.Reader)
 		must(t, err)
 		l.Key = key
+	}
+	if l.Key != nil {
+		l.Public, _ = l.Key.Public().(ed25519.PublicKey)
 	}
 	if l.Life == 0 {
 		l.Life = time.Hour
@@ -103,11 +108,15 @@ func (c *CA) Issue(t testing.TB, l Leaf) tls.Certificate {
 		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
 		template.DNSNames = []string{"localhost"}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, c.cert, l.Key.Public(), c.key)
+	der, err := x509.CreateCertificate(rand.Reader, template, c.cert, l.Public, c.key)
 	must(t, err)
 	leaf, err := x509.ParseCertificate(der)
 	must(t, err)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: l.Key, Leaf: leaf}
+	out := tls.Certificate{Certificate: [][]byte{der}, Leaf: leaf}
+	if l.Key != nil {
+		out.PrivateKey = l.Key
+	}
+	return out
 }
 
 // Agent is the certificate of a machine's agent, of the tenant "acme".

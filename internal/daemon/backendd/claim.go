@@ -77,8 +77,9 @@ func (b *backendd) claimStore(ctx context.Context) error {
 	return nil
 }
 
-// networksRecord is which networks the backend last served with.
-const networksRecord = "daemon/networks"
+// NetworksRecord is the record of which networks the backend last served with. It
+// outlives every lease.
+const NetworksRecord = "daemon/networks"
 
 type networks struct {
 	Prefix string       `json:"network_prefix"`
@@ -100,8 +101,8 @@ func (b *backendd) look(ctx context.Context) (past, error) {
 		return past{}, err
 	}
 	var p past
-	p.leases = slices.ContainsFunc(keys, func(key string) bool { return key != networksRecord })
-	rec, err := b.state.Get(ctx, networksRecord)
+	p.leases = slices.ContainsFunc(keys, func(key string) bool { return key != NetworksRecord })
+	rec, err := b.state.Get(ctx, NetworksRecord)
 	if errors.Is(err, provider.ErrNotFound) {
 		p.served = p.leases // before there was such a record
 		return p, nil
@@ -120,7 +121,7 @@ func (b *backendd) remember(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := b.state.Put(ctx, networksRecord, text, b.past.version); err != nil {
+	if _, err := b.state.Put(ctx, NetworksRecord, text, b.past.version); err != nil {
 		return fmt.Errorf("keep which networks the backend has: %w", err)
 	}
 	return nil

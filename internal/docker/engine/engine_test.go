@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/netip"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -99,23 +98,6 @@ func (r *rig) network(name string) (string, netip.Prefix) {
 func nextSubnet() netip.Prefix {
 	n := subnetSeed.Add(1)
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 200 + byte(n>>8)%50, byte(n), 0}), 24)
-}
-
-// freeSubnet is one that no network of the engine has at this moment.
-func (r *rig) freeSubnet() netip.Prefix {
-	r.t.Helper()
-	networks, err := r.ListNetworks(r.ctx(), nil)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	for {
-		subnet := nextSubnet()
-		if !slices.ContainsFunc(networks, func(n docker.NetworkDetail) bool {
-			return slices.ContainsFunc(n.Subnets, subnet.Overlaps)
-		}) {
-			return subnet
-		}
-	}
 }
 
 // sweep removes all that carries the rig's label.

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+
+	agentconfig "github.com/berth-cloud/berth/instances/agent"
+	agentprocess "github.com/berth-cloud/berth/instances/agent/process"
+	"github.com/berth-cloud/berth/internal/ingress/process"
+)
+
+func agent(ctx context.Context, args []string, stderr io.Writer) int {
+	o, level, err := agentFlags(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitOK
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(stderr, "berth-node agent: %v\n", err)
+		return exitUsage
+	}
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
+	if o.BootID, err = process.BootID(); err == nil {
+		err = agentprocess.Run(ctx, log, o)
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(stderr, "berth-node agent: %v\n", err)
+		return exitError
+	}
+	return exitOK
+}
+
+func agentFlags(args []string, stderr io.Writer) (agentprocess.Options, slog.Level, error) {
+	o := agentprocess.Options{Build: build()}
+	var level slog.Level
+	f := flag.NewFlagSet("berth-node agent", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.StringVar(&o.Dir, "dir", agentconfig.DefaultDir, "`directory` of the machine's identity, with bootstrap.json and ca.crt in it")
+	f.StringVar(&o.Engine, "docker", agentconfig.DefaultEngineSocket, "`path` of the engine's socket")
+	f.TextVar(&level, "log-level", slog.LevelInfo, "debug, info, warn or error")
+	if err := f.Parse(args); err != nil {
+		return o, level, err
+	}
+	if f.NArg() > 0 {
+		return o, level, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	return o, level, nil
+}
