@@ -244,3 +244,39 @@ func TestOfManyKeysAtOnceOneHasTheToken(t *testing.T) {
 		t.Fatalf("%d were let in", good)
 	}
 }
+
+func TestAProviderThatAsksForFewerCallsGetsFewer(t *testing.T) {
+	w := newWorld(t)
+	l := w.start()
+	for _, a := range w.fleet(l, 6) {
+		w.cloud.Vanish(a.instanceID)
+	}
+	before := w.cloud.Calls("GetInstanceStatus")
+	w.cloud.Script(fake.Fault{Method: "GetInstanceStatus", To: -1, Do: fake.Throttle, For: 7 * time.Second})
+	_, err := l.Collect(t.Context())
+	mustBe(t, err, infra.ErrThrottled)
+	if after, ok := infra.RetryAfter(err); !ok || after != 7*time.Second {
+		t.Fatalf("again in %v", after)
+	}
+	if n := w.cloud.Calls("GetInstanceStatus") - before; n != 1 {
+		t.Fatalf("%d calls", n)
+	}
+}
+
+func TestAClaimWithoutARecordIsSweptInTheEnd(t *testing.T) {
+	w := newWorld(t)
+	l := w.start()
+	w.fleet(l, 1)
+	key := "shard/one/claim/0123.json"
+	_, err := w.memory.Put(t.Context(), key, []byte("{}"))
+	must(t, err)
+	w.passes(l, 1)
+	if _, there := w.objects("shard/one/claim/")[key]; !there {
+		t.Fatal("a young claim was removed")
+	}
+	w.clock.Advance(time.Until(w.clock.Now()).Abs() + 48*time.Hour) // the store has a clock of its own
+	w.passes(l, 1)
+	if all := w.objects("shard/one/claim/"); len(all) != 1 || all[key] != "" {
+		t.Fatalf("claims %v", all)
+	}
+}
