@@ -32,7 +32,8 @@
 // settings that [Open] takes.
 //
 // A machine sees the host's other files and devices, and root in it is root: this is
-// no boundary against what runs there. It needs root, iproute2 and dockerd.
+// no boundary against what runs there. It needs root, Linux 5.3, iproute2, dockerd, and
+// iptables when machines shall reach each other.
 //
 // What must never happen here: a second first process for a machine, a signal to a
 // pid that may be another's, a range that the host uses already, or the removal of
