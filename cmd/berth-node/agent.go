@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
+	"strings"
 
 	agentconfig "github.com/berth-cloud/berth/instances/agent"
 	agentprocess "github.com/berth-cloud/berth/instances/agent/process"
@@ -39,7 +41,7 @@ func agentFlags(args []string, stderr io.Writer) (agentprocess.Options, slog.Lev
 	f := flag.NewFlagSet("berth-node agent", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&o.Dir, "dir", agentconfig.DefaultDir, "`directory` of the machine's identity, with bootstrap.json and ca.crt in it")
-	f.StringVar(&o.Engine, "docker", agentconfig.DefaultEngineSocket, "`path` of the engine's socket")
+	engine := f.String("docker", socketScheme+agentconfig.DefaultEngineSocket, "`address` of the engine, a socket of this machine")
 	f.TextVar(&level, "log-level", slog.LevelInfo, "debug, info, warn or error")
 	if err := f.Parse(args); err != nil {
 		return o, level, err
@@ -47,5 +49,12 @@ func agentFlags(args []string, stderr io.Writer) (agentprocess.Options, slog.Lev
 	if f.NArg() > 0 {
 		return o, level, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
+	var local bool
+	if o.Engine, local = strings.CutPrefix(*engine, socketScheme); !local || !filepath.IsAbs(o.Engine) {
+		return o, level, fmt.Errorf("--docker: %q is no socket of this machine; it has the form %s%s", *engine, socketScheme, agentconfig.DefaultEngineSocket)
+	}
 	return o, level, nil
 }
+
+// socketScheme is what the address of a socket begins with, here as for berthd.
+const socketScheme = "unix://"

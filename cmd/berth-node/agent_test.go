@@ -28,3 +28,12 @@ func TestAnAgentWithoutItsFolderSaysWhatIsMissing(t *testing.T) {
 		}
 	}
 }
+
+func TestTheEngineOfAnAgentIsASocketOfItsMachine(t *testing.T) {
+	for _, address := range []string{"tcp://10.0.0.1:2375", "/var/run/docker.sock", "unix://docker.sock", ""} {
+		var stderr bytes.Buffer
+		if code := run(t.Context(), []string{"agent", "--docker", address}, &stderr, &stderr); code != exitUsage || !strings.Contains(stderr.String(), "unix:///var/run/docker.sock") {
+			t.Errorf("%q: code %d: %s", address, code, stderr.String())
+		}
+	}
+}

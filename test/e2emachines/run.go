@@ -25,7 +25,7 @@ const (
 	imageName = "berth-e2e-machines:v1"
 	webPort   = "8080"
 	requests  = 200 // to each machine
-	joinTime  = 60 * time.Second
+	joinTime  = 20 * time.Second
 )
 
 func run(ctx context.Context, o options) (r result, err error) {
@@ -93,6 +93,10 @@ func (s *stand) serves(ctx context.Context, id string) (failed int, err error) {
 		return 0, err
 	}
 	defer engine.Close()
+	if err := answers(ctx, engine); err != nil {
+		_, why := s.shard.Hub.Dial(ctx, id, wire.KindEngine, "")
+		return 0, errors.Join(err, why)
+	}
 	addr, err := s.start(ctx, engine)
 	if err != nil {
 		return 0, err
@@ -112,6 +116,23 @@ func (s *stand) serves(ctx context.Context, id string) (failed int, err error) {
 	}
 	fmt.Printf("%s answered %d of %d requests, %v each\n", id, requests-failed, requests, time.Since(began)/requests)
 	return failed, ctx.Err()
+}
+
+// answers waits until the machine's engine does: it starts beside the agent.
+func answers(ctx context.Context, engine *client.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, joinTime)
+	defer cancel()
+	for {
+		_, err := engine.Ping(ctx, client.PingOptions{})
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the engine does not answer: %w", err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 func get(ctx context.Context, c *http.Client) error {

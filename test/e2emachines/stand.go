@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/instances/config"
-	"github.com/berth-cloud/berth/instances/hub"
 	"github.com/berth-cloud/berth/instances/infra"
 	"github.com/berth-cloud/berth/instances/infra/netns"
 	"github.com/berth-cloud/berth/instances/secrets"
@@ -161,7 +160,7 @@ func (s *stand) options(path string) (o shard.Options, err error) {
 	}
 	return shard.Options{
 		ServerID: "e2e", Storage: objects, Secrets: sealed, Loader: loader, Providers: providers,
-		CacheDir: filepath.Join(s.dir, "cache"), Logger: s.log, Timing: hub.Timing{Heartbeat: 2 * time.Second},
+		CacheDir: filepath.Join(s.dir, "cache"), Logger: s.log,
 	}, nil
 }
 
