@@ -87,6 +87,11 @@ e2e-backend: ## Hold leases of a backend on the real engine while it is killed
 	@scripts/setup
 	@$(GO) run ./test/e2ebackend
 
+.PHONY: e2e-machines
+e2e-machines: ## Make machines out of namespaces, join them and run containers on them
+	@scripts/setup
+	@$(GO) run ./test/e2emachines
+
 .PHONY: lint
 lint: ## Run the linters (the first run builds them)
 	@scripts/lint

@@ -22,8 +22,12 @@ type options struct {
 	verbose  bool
 }
 
+func defaults() options {
+	return options{machines: 3, pool: "10.233.0.0/20", address: "10.233.240.1"}
+}
+
 func main() {
-	o := options{machines: 3, pool: "10.233.0.0/20", address: "10.233.240.1"}
+	o := defaults()
 	flag.StringVar(&o.node, "berth-node", o.node, "the agent; built from the checkout when empty")
 	flag.IntVar(&o.machines, "machines", o.machines, "how many machines")
 	flag.StringVar(&o.pool, "pool", o.pool, "IPv4 prefix that machines' ranges are cut from")

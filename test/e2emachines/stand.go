@@ -95,11 +95,11 @@ func (s *stand) takeAddress(ctx context.Context) error {
 
 // open starts the shard.
 func (s *stand) open(ctx context.Context) error {
-	registrations, err := net.Listen("tcp4", net.JoinHostPort(s.o.address, "0"))
+	registrations, err := new(net.ListenConfig).Listen(ctx, "tcp4", net.JoinHostPort(s.o.address, "0"))
 	if err != nil {
 		return err
 	}
-	agents, err := net.Listen("tcp4", net.JoinHostPort(s.o.address, "0"))
+	agents, err := new(net.ListenConfig).Listen(ctx, "tcp4", net.JoinHostPort(s.o.address, "0"))
 	if err != nil {
 		return errors.Join(err, registrations.Close())
 	}
