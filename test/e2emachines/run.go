@@ -58,14 +58,41 @@ func run(ctx context.Context, o options) (r result, err error) {
 		r.registered++
 		fmt.Printf("%s registered and connected after %v\n", id, time.Since(began).Round(time.Millisecond))
 	}
+	sites := map[string]*site{}
 	for _, id := range ids {
-		failed, err := s.serves(ctx, id)
-		r.failed += failed
-		if err != nil {
+		if sites[id], err = s.run(ctx, id); err != nil {
 			return r, fmt.Errorf("%s: %w", id, err)
 		}
+		r.failed += s.ask(ctx, sites[id])
 	}
-	return r, nil
+	if err := s.restart(ctx, ids); err != nil {
+		return r, err
+	}
+	fmt.Printf("the shard ended and began again; all are back after %v\n", time.Since(began).Round(time.Millisecond))
+	for _, id := range ids {
+		r.failed += s.ask(ctx, sites[id])
+		if err := s.unchanged(ctx, sites[id]); err != nil {
+			return r, err
+		}
+	}
+	return r, ctx.Err()
+}
+
+// restart ends the shard and begins it anew, on another cache, as another server would.
+func (s *stand) restart(ctx context.Context, ids []string) error {
+	if err := s.end(); err != nil {
+		return err
+	}
+	s.opts.CacheDir += "-next"
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := s.joined(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // joined waits until the machine's agent is connected.
@@ -86,36 +113,64 @@ func (s *stand) joined(ctx context.Context, id string) error {
 	return nil
 }
 
-// serves runs a container on the machine and asks it, all through the agent.
-func (s *stand) serves(ctx context.Context, id string) (failed int, err error) {
-	engine, err := client.New(client.WithHost("tcp://machine:1"), client.WithDialContext(s.shard.Hub.Dialer(id, wire.KindEngine)))
+// site is a container on a machine.
+type site struct {
+	machine, container, address, started string
+}
+
+// engine is the machine's, through its agent.
+func (s *stand) engine(id string) (*client.Client, error) {
+	return client.New(client.WithHost("tcp://machine:1"), client.WithDialContext(s.shard.Hub.Dialer(id, wire.KindEngine)))
+}
+
+// run has a container on the machine.
+func (s *stand) run(ctx context.Context, id string) (*site, error) {
+	engine, err := s.engine(id)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer engine.Close()
 	if err := answers(ctx, engine); err != nil {
 		_, why := s.shard.Hub.Dial(ctx, id, wire.KindEngine, "")
-		return 0, errors.Join(err, why)
+		return nil, errors.Join(err, why)
 	}
-	addr, err := s.start(ctx, engine)
+	return s.start(ctx, id, engine)
+}
+
+// unchanged fails if it is not the process that was started.
+func (s *stand) unchanged(ctx context.Context, at *site) error {
+	engine, err := s.engine(at.machine)
 	if err != nil {
-		return 0, err
+		return err
 	}
+	defer engine.Close()
+	seen, err := engine.ContainerInspect(ctx, at.container, client.ContainerInspectOptions{})
+	if err != nil {
+		return err
+	}
+	if now := seen.Container.State.StartedAt; !seen.Container.State.Running || now != at.started {
+		return fmt.Errorf("the container on %s was started at %s, and now at %s", at.machine, at.started, now)
+	}
+	return nil
+}
+
+// ask asks the container through the agent, and tells how often that failed.
+func (s *stand) ask(ctx context.Context, at *site) (failed int) {
 	web := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return s.shard.Hub.Dialer(id, wire.KindAddress)(ctx, network, addr)
+			return s.shard.Hub.Dialer(at.machine, wire.KindAddress)(ctx, network, at.address)
 		},
 	}}
 	defer web.CloseIdleConnections()
 	began := time.Now()
 	for range requests {
 		if err := get(ctx, web); err != nil {
-			fmt.Println(id, err)
+			fmt.Println(at.machine, err)
 			failed++
 		}
 	}
-	fmt.Printf("%s answered %d of %d requests, %v each\n", id, requests-failed, requests, time.Since(began)/requests)
-	return failed, ctx.Err()
+	fmt.Printf("%s answered %d of %d requests, %v each\n", at.machine, requests-failed, requests, time.Since(began)/requests)
+	return failed
 }
 
 // answers waits until the machine's engine does: it starts beside the agent.
@@ -154,36 +209,39 @@ func get(ctx context.Context, c *http.Client) error {
 	return nil
 }
 
-// start runs the image there and waits until it listens.
-func (s *stand) start(ctx context.Context, engine *client.Client) (string, error) {
+// start runs the image there.
+func (s *stand) start(ctx context.Context, id string, engine *client.Client) (*site, error) {
 	binary, err := image.Compile(ctx, module+"/test/images/web")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	built, err := image.Assemble(binary, image.Config{Env: map[string]string{"VERSION": "v1"}})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if _, err := image.Load(ctx, engine, imageName, built); err != nil {
-		return "", err
+		return nil, err
 	}
 	made, err := engine.ContainerCreate(ctx, client.ContainerCreateOptions{Config: &container.Config{Image: imageName}, Name: "web"})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if _, err := engine.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err != nil {
-		return "", err
+		return nil, err
 	}
 	seen, err := engine.ContainerInspect(ctx, made.ID, client.ContainerInspectOptions{})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for _, n := range seen.Container.NetworkSettings.Networks {
 		if n.IPAddress != (netip.Addr{}) {
-			return net.JoinHostPort(n.IPAddress.String(), webPort), nil
+			return &site{
+				machine: id, container: made.ID, started: seen.Container.State.StartedAt,
+				address: net.JoinHostPort(n.IPAddress.String(), webPort),
+			}, nil
 		}
 	}
-	return "", errors.New("the container has no address")
+	return nil, errors.New("the container has no address")
 }
 
 // removed deletes the machines and tells what is left of any.

@@ -36,8 +36,12 @@ type stand struct {
 	shard *shard.Shard
 	owner infra.Owner
 	infra infra.Provider
-	undo  []func(context.Context) error // in the order in which it was made
-	stop  func() error                  // ends serving
+	opts  shard.Options
+	// At which the shard listens; port 0 until it does for the first time.
+	registrations, agents string
+
+	undo []func(context.Context) error // in the order in which it was made
+	stop func() error                  // ends the shard; nil: none runs
 }
 
 func newStand(ctx context.Context, o options) (_ *stand, err error) {
@@ -64,6 +68,8 @@ func newStand(ctx context.Context, o options) (_ *stand, err error) {
 	if err := s.takeAddress(ctx); err != nil {
 		return s, err
 	}
+	s.registrations, s.agents = net.JoinHostPort(o.address, "0"), net.JoinHostPort(o.address, "0")
+	s.undo = append(s.undo, func(context.Context) error { return s.end() })
 	return s, s.open(ctx)
 }
 
@@ -93,38 +99,54 @@ func (s *stand) takeAddress(ctx context.Context) error {
 	return nil
 }
 
-// open starts the shard.
+// open starts the shard, at the addresses that it had before.
 func (s *stand) open(ctx context.Context) error {
-	registrations, err := new(net.ListenConfig).Listen(ctx, "tcp4", net.JoinHostPort(s.o.address, "0"))
+	registrations, err := new(net.ListenConfig).Listen(ctx, "tcp4", s.registrations)
 	if err != nil {
 		return err
 	}
-	agents, err := new(net.ListenConfig).Listen(ctx, "tcp4", net.JoinHostPort(s.o.address, "0"))
+	agents, err := new(net.ListenConfig).Listen(ctx, "tcp4", s.agents)
 	if err != nil {
 		return errors.Join(err, registrations.Close())
 	}
-	fail := func(err error) error { return errors.Join(err, registrations.Close(), agents.Close()) }
-	path, err := s.configure(registrations.Addr().String(), agents.Addr().String())
+	s.registrations, s.agents = registrations.Addr().String(), agents.Addr().String()
+	if s.opts.Storage == nil {
+		err = s.prepare()
+	}
+	if err == nil {
+		s.shard, err = shard.Open(ctx, s.opts)
+	}
 	if err != nil {
-		return fail(err)
+		return errors.Join(err, registrations.Close(), agents.Close())
 	}
-	opts, err := s.options(path)
-	if err != nil {
-		return fail(err)
-	}
-	if s.shard, err = shard.Open(ctx, opts); err != nil {
-		return fail(err)
-	}
-	s.undo = append(s.undo, func(context.Context) error { return s.shard.Close() })
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() { ended <- s.shard.Serve(serving, registrations, agents) }()
 	s.stop = func() error {
 		cancel()
-		return <-ended
+		return errors.Join(<-ended, s.shard.Close())
 	}
-	s.undo = append(s.undo, func(context.Context) error { return s.stop() })
-	return nil
+	return s.shard.Manager.RebuildCache(ctx)
+}
+
+// end stops the shard, if it runs. What it made goes on.
+func (s *stand) end() error {
+	if s.stop == nil {
+		return nil
+	}
+	err := s.stop()
+	s.stop = nil
+	return err
+}
+
+// prepare makes the bucket and the configuration.
+func (s *stand) prepare() error {
+	path, err := s.configure()
+	if err != nil {
+		return err
+	}
+	s.opts, err = s.options(path)
+	return err
 }
 
 func (s *stand) options(path string) (o shard.Options, err error) {
@@ -178,7 +200,7 @@ write_files:
     content: '{"cluster_id":"{{ .Cluster.ID }}","shard":"{{ .Server.Shard }}","instance_id":"{{ .Instance.ID }}","registration_addr":"{{ .Server.RegistrationAddr }}","agent_addr":"{{ .Server.AgentAddr }}"}'
 `
 
-func (s *stand) configure(registration, agent string) (string, error) {
+func (s *stand) configure() (string, error) {
 	type object = map[string]any
 	text, err := json.MarshalIndent(object{
 		"cluster": object{"id": s.owner.ClusterID},
@@ -190,7 +212,7 @@ func (s *stand) configure(registration, agent string) (string, error) {
 				"agent":   []string{s.o.node, "agent"},
 				"subnets": object{"main": s.o.pool},
 			}},
-			"server":       object{"registration_addr": registration, "agent_addr": agent},
+			"server":       object{"registration_addr": s.registrations, "agent_addr": s.agents},
 			"subnet_pools": object{"machines": []string{"main"}},
 		},
 		"templates": object{"node": object{
