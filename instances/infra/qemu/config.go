@@ -18,6 +18,9 @@ const Kind = "qemu"
 // DefaultName is the image, the type and the network of a request that names none.
 const DefaultName = "default"
 
+// UserHost is the host's loopback, as a machine of a user-mode network reaches it.
+const UserHost = "10.0.2.2"
+
 // What runs the machines' instructions.
 const (
 	AccelTCG = "tcg" // software
