@@ -87,6 +87,12 @@ e2e-backend: ## Hold leases of a backend on the real engine while it is killed
 	@scripts/setup
 	@$(GO) run ./test/e2ebackend
 
+.PHONY: vm
+vm: ## Boot a virtual machine, emulated in software, that joins and runs a container
+	@scripts/setup vm
+	@BERTH_TEST_VM=1 $(GO) test -count=1 -timeout 16m -v ./test/vm
+	@$(GO) run ./internal/tools/testsum -count=1 -timeout 5m ./instances/infra/qemu
+
 .PHONY: lint
 lint: ## Run the linters (the first run builds them)
 	@scripts/lint

@@ -7,8 +7,10 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,8 +47,11 @@ func TestAVirtualMachineBootsTakesItsUserDataAndRunsAContainer(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
+	// Who interrupts it is left without a machine too.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	g := build(ctx, t)
-	p := open(ctx, t, g)
+	p := open(t, g)
 	ca := wiretest.NewCA(t)
 	h, sub, port := serve(t, ca)
 
@@ -59,8 +64,7 @@ func TestAVirtualMachineBootsTakesItsUserDataAndRunsAContainer(t *testing.T) {
 	removed := false
 	t.Cleanup(func() {
 		if !removed {
-			t.Logf("console:\n%s", console(p, req.InstanceID))
-			remove(t, p, req.InstanceID)
+			clear(t, p, req.InstanceID)
 		}
 	})
 	began := time.Now()
@@ -79,7 +83,7 @@ func TestAVirtualMachineBootsTakesItsUserDataAndRunsAContainer(t *testing.T) {
 	t.Logf("a container has run after %v", since(began))
 
 	// As after a restart of whoever made it.
-	p = open(ctx, t, g, p.home)
+	p = open(t, g, p.home)
 	if inst, err := p.GetInstanceStatus(ctx, req.InstanceID, ""); err != nil || inst.Status != infra.StatusRunning {
 		t.Errorf("found again: %+v, %v", inst, err)
 	}
@@ -130,7 +134,7 @@ type provider struct {
 	home string
 }
 
-func open(_ context.Context, t *testing.T, g guest.Guest, home ...string) provider {
+func open(t *testing.T, g guest.Guest, home ...string) provider {
 	t.Helper()
 	c := qemu.Config{
 		Images: map[string]qemu.Image{qemu.DefaultName: {Disk: g.Disk, Format: "raw", Kernel: g.Kernel, Initrd: g.Initrd, Append: g.Append}},
@@ -253,7 +257,7 @@ func runs(ctx context.Context, t *testing.T, dial func(ctx context.Context, netw
 		t.Fatal(err)
 	}
 	container, err := e.Create(ctx, docker.ContainerSpec{
-		Name: "proof", Image: "probe:vm", Command: []string{"dump:/proof", "wait"},
+		Name: "proof", Image: "probe:vm", Command: []string{"read:/proof", "wait"},
 		Mounts: []docker.Mount{{HostPath: proofFile, Path: "/proof", ReadOnly: true}},
 	})
 	if err == nil {
@@ -263,9 +267,16 @@ func runs(ctx context.Context, t *testing.T, dial func(ctx context.Context, netw
 		t.Fatal(err)
 	}
 	said := ""
-	for ctx.Err() == nil && said == "" {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for said == "" {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal("the container says nothing")
+		}
 		err := e.Logs(ctx, container, docker.LogOptions{}, func(l docker.LogLine) error {
-			said += string(l.Text)
+			said += l.Text
 			return nil
 		})
 		if err != nil {
@@ -319,12 +330,15 @@ func remove(t *testing.T, p provider, instanceID string) {
 	}
 }
 
-func console(p provider, instanceID string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+// clear ends a machine of a test that failed, and says what it last said.
+func clear(t *testing.T, p provider, instanceID string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
 	defer cancel()
 	text, err := p.Console(ctx, instanceID)
-	if err != nil {
-		return err.Error()
+	t.Logf("console: %v\n%s", err, text)
+	if err := p.KillMachine(ctx, instanceID); err != nil {
+		t.Errorf("kill: %v", err)
 	}
-	return text
+	remove(t, p, instanceID)
 }

@@ -23,8 +23,8 @@ const UserHost = "10.0.2.2"
 
 // What runs the machines' instructions.
 const (
-	AccelTCG = "tcg" // software
-	AccelKVM = "kvm" // the processor
+	TCG = "tcg" // software
+	KVM = "kvm" // the processor
 )
 
 // Defaults and bounds of a Config.
@@ -53,8 +53,8 @@ type Config struct {
 	Detach string
 	// ImageTool is qemu-img by absolute path. Required when an image has a disk.
 	ImageTool string
-	// Accel is AccelTCG, the default, or AccelKVM.
-	Accel string
+	// Accelerator is TCG, the default, or KVM.
+	Accelerator string
 	// Images are what machines boot, by the name that a request's argument "image"
 	// has. Required.
 	Images map[string]Image
@@ -99,8 +99,8 @@ type Network struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Accel == "" {
-		c.Accel = AccelTCG
+	if c.Accelerator == "" {
+		c.Accelerator = TCG
 	}
 	if c.Detach == "" {
 		c.Detach = DefaultDetach
@@ -135,8 +135,8 @@ func (c Config) validate() error {
 			return invalid("%s is %q; it must be an absolute path", must.name, must.path)
 		}
 	}
-	if c.Accel != AccelTCG && c.Accel != AccelKVM {
-		return invalid("accel is %q; it can be %s or %s", c.Accel, AccelTCG, AccelKVM)
+	if c.Accelerator != TCG && c.Accelerator != KVM {
+		return invalid("accelerator is %q; it can be %s or %s", c.Accelerator, TCG, KVM)
 	}
 	if c.MaxMachines < 1 || c.MaxMachines > maxMachines {
 		return invalid("max_machines is %d; it must be 1 to %d", c.MaxMachines, maxMachines)

@@ -38,7 +38,7 @@ func TestASettingThatCannotBeIsRefusedByName(t *testing.T) {
 		`dir is "here"`:                {"dir": "here"},
 		`program is "qemu"`:            {"program": "qemu"},
 		`detach is "setsid"`:           {"detach": "setsid"},
-		`accel is "hvf"`:               {"accel": "hvf"},
+		`accelerator is "hvf"`:         {"accelerator": "hvf"},
 		`stop_grace is 1h`:             {"stop_grace": "1h"},
 		`stop_grace: time`:             {"stop_grace": "soon"},
 		`max_machines is -1`:           {"max_machines": -1},

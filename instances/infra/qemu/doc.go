@@ -41,7 +41,8 @@
 // or user-mode: QEMU's own address translation, in which each machine is 10.0.2.15 by
 // itself, reached by nobody, and the host is 10.0.2.2. At that address it reaches all
 // that listens on the host's loopback: right for the operator's own machines and for
-// tests, and wrong for machines of tenants.
+// tests, and wrong for machines of tenants. Addresses come from whoever gives them out
+// there; the provider knows none, and the machine tells its own when it registers.
 //
 // Emulation in software is the default, as a host that is itself a virtual machine may
 // offer a /dev/kvm that hangs; KVM is used when the configuration asks for it.

@@ -43,10 +43,10 @@ func isoVolume(label string, made time.Time, files []isoFile) ([]byte, error) {
 		if f.name == "" || len(f.name) > maxIsoName || len(f.content) > 64<<20 {
 			return nil, fmt.Errorf("the file %q does not fit a seed", f.name)
 		}
-		size := uint32(len(f.content)) //nolint:gosec // bounded above
+		size := uint32(len(f.content))
 		dir = append(dir, isoRecord(strings.ToUpper(f.name)+".;1", next, size, false, made)...)
 		contents = append(contents, isoPad(f.content)...)
-		next = isoContents + uint32(len(contents)/isoSector) //nolint:gosec // few files, each bounded
+		next = isoContents + uint32(len(contents)/isoSector)
 	}
 	if len(dir) > isoSector {
 		return nil, errors.New("too many files for a seed")
@@ -82,16 +82,16 @@ func isoRecord(name string, at, size uint32, dir bool, made time.Time) []byte {
 	b := slices.Concat(
 		[]byte{0, 0}, both32(at), both32(size),
 		[]byte{
-			byte(made.Year() - 1900), byte(made.Month()), byte(made.Day()), //nolint:gosec // a year of this format
-			byte(made.Hour()), byte(made.Minute()), byte(made.Second()), 0, //nolint:gosec // parts of a time
+			byte(made.Year() - 1900), byte(made.Month()), byte(made.Day()),
+			byte(made.Hour()), byte(made.Minute()), byte(made.Second()), 0,
 			flags, 0, 0,
 		},
-		both16(1), []byte{byte(len(name))}, []byte(name), //nolint:gosec // at most maxIsoName and three
+		both16(1), []byte{byte(len(name))}, []byte(name),
 	)
 	if len(b)%2 == 1 {
 		b = append(b, 0)
 	}
-	b[0] = byte(len(b)) //nolint:gosec // less than 100
+	b[0] = byte(len(b))
 	return b
 }
 

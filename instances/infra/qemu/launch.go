@@ -33,7 +33,7 @@ var environment = []string{"LC_ALL=C"}
 func (p *Provider) arguments(r record, tap int) ([]string, error) {
 	args := []string{
 		"-name", r.InstanceID, "-uuid", r.uuid(),
-		"-machine", "q35", "-accel", p.config.Accel, "-cpu", "max",
+		"-machine", "q35", "-accel", p.config.Accelerator, "-cpu", "max",
 		"-smp", strconv.Itoa(r.Type.CPUs), "-m", strconv.Itoa(r.Type.MemoryMiB),
 		"-nodefaults", "-no-user-config", "-display", "none",
 		"-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",

@@ -16,7 +16,7 @@ type settings struct {
 	Program     string             `json:"program"`
 	Detach      string             `json:"detach"`
 	ImageTool   string             `json:"image_tool"`
-	Accel       string             `json:"accel"`
+	Accelerator string             `json:"accelerator"`
 	Images      map[string]Image   `json:"images"`
 	Types       map[string]Type    `json:"types"`
 	Networks    map[string]Network `json:"networks"`
@@ -58,7 +58,7 @@ func parseSettings(given map[string]any) (c Config, err error) {
 		return c, invalid("settings of %s: %w", Kind, err)
 	}
 	c = Config{
-		Dir: s.Dir, Program: s.Program, Detach: s.Detach, ImageTool: s.ImageTool, Accel: s.Accel,
+		Dir: s.Dir, Program: s.Program, Detach: s.Detach, ImageTool: s.ImageTool, Accelerator: s.Accelerator,
 		Images: s.Images, Types: s.Types, Networks: s.Networks, MaxMachines: s.MaxMachines,
 	}
 	if s.StopGrace != "" {

@@ -43,7 +43,7 @@ func plug(fd int, name, bridge string) error {
 	if req, err = unix.NewIfreq(bridge); err != nil {
 		return err
 	}
-	req.SetUint32(uint32(made.Index)) //nolint:gosec // the kernel's own number, from 1 up
+	req.SetUint32(uint32(made.Index))
 	if err := unix.IoctlIfreq(control, unix.SIOCBRADDIF, req); err != nil {
 		return os.NewSyscallError("SIOCBRADDIF", err)
 	}
