@@ -121,8 +121,10 @@ func (c Config) withDefaults() Config {
 }
 
 var (
-	word   = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
-	bridge = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,14}$`) // a Linux interface
+	// imageID is never a path here: it is what the file of machines calls an image.
+	imageID = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,254}$`)
+	word    = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+	bridge  = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,14}$`) // a Linux interface
 )
 
 func invalid(format string, args ...any) error {
@@ -156,8 +158,8 @@ func (c Config) validate() error {
 }
 
 func (c Config) validateImage(name string, i Image) error {
-	if !word.MatchString(name) {
-		return invalid("image %q is not lower-case letters, digits, dots, dashes and underscores", name)
+	if !imageID.MatchString(name) {
+		return invalid("image %q is not letters, digits, dots, dashes, underscores and slashes", name)
 	}
 	for _, path := range []string{i.Disk, i.Kernel, i.Initrd} {
 		if path != "" && !filepath.IsAbs(path) {

@@ -49,7 +49,7 @@ func TestASettingThatCannotBeIsRefusedByName(t *testing.T) {
 		`of format "vmdk"`:             {"images": image(map[string]any{"disk": "/x", "format": "vmdk"})},
 		`a format and no disk`:         {"images": image(map[string]any{"kernel": "/x", "format": "raw"})},
 		`and no kernel`:                {"images": image(map[string]any{"disk": "/x", "format": "raw", "append": "quiet"})},
-		`image "A"`:                    {"images": map[string]any{"A": map[string]any{"kernel": "/x"}}},
+		`image "a b"`:                  {"images": map[string]any{"a b": map[string]any{"kernel": "/x"}}},
 		`type small has 0 cpus`:        {"types": map[string]any{"small": map[string]any{"memory_mib": 64}}},
 		`type small has memory_mib 63`: {"types": map[string]any{"small": map[string]any{"cpus": 1, "memory_mib": 63}}},
 		`type small has disk_mib -1`:   {"types": map[string]any{"small": map[string]any{"cpus": 1, "memory_mib": 64, "disk_mib": -1}}},
