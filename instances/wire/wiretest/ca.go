@@ -74,6 +74,8 @@ type Leaf struct {
 	Age time.Duration
 	// Extra are extensions besides the role's.
 	Extra []pkix.Extension
+	// Addresses are a server's besides those of loopback.
+	Addresses []net.IP
 }
 
 // Issue makes a certificate, good for 127.0.0.1, ::1 and localhost in the role of a
@@ -105,7 +107,7 @@ func (c *CA) Issue(t testing.TB, l Leaf) tls.Certificate {
 	}
 	if l.Role == wire.RoleServer || l.Role == wire.RoleIngress {
 		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
-		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+		template.IPAddresses = append([]net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, l.Addresses...)
 		template.DNSNames = []string{"localhost"}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, c.cert, l.Public, c.key)
