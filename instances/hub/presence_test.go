@@ -233,7 +233,7 @@ func TestAnAgentComesBackToAControlPlaneThatWasAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	cert := ca.Agent(t, machine)
-	runAgent(t, agent.Config{
+	wiretest.RunAgent(t, agent.Config{
 		Dir: wiretest.Folder(t, ca, wiretest.Machine{Instance: machine, Agent: l.Addr().String(), Cert: &cert}), BootID: "1",
 		Timing: agent.Timing{Heartbeat: 50 * time.Millisecond, RetryMin: 5 * time.Millisecond, RetryMax: 20 * time.Millisecond},
 	})
