@@ -1,11 +1,8 @@
 package instances
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -155,12 +152,8 @@ func parseRecord(key string, data []byte) (*InstanceRecord, error) {
 		return nil, fmt.Errorf("%w: %s: %s; restore it, or move it out of the folder", ErrRecord, key, why)
 	}
 	var r InstanceRecord
-	d := json.NewDecoder(bytes.NewReader(data))
-	if err := d.Decode(&r); err != nil {
-		return bad("it is no record in JSON")
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return bad("something follows the record")
+	if err := json.Unmarshal(data, &r); err != nil {
+		return bad("it is no record in JSON, or something follows it")
 	}
 	if r.Schema > recordSchema {
 		return bad(fmt.Sprintf("it has schema %d, of a newer program than this one, which knows %d", r.Schema, recordSchema))

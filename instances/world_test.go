@@ -1,7 +1,6 @@
 package instances_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -23,6 +22,7 @@ import (
 	"github.com/berth-cloud/berth/instances/secrets"
 	"github.com/berth-cloud/berth/instances/storage"
 	"github.com/berth-cloud/berth/instances/storage/storagetest"
+	"github.com/berth-cloud/berth/instances/wire/wiretest"
 	libsecrets "github.com/berth-cloud/berth/secrets"
 )
 
@@ -186,22 +186,7 @@ type textSource string
 
 func (s textSource) Read(context.Context) ([]byte, string, error) { return []byte(s), "1", nil }
 
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
+type syncBuffer = wiretest.Log
 
 func must(t testing.TB, err error) {
 	t.Helper()

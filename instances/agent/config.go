@@ -44,7 +44,9 @@ type Config struct {
 
 // Timing are an agent's waits and deadlines; 0 is the default.
 type Timing struct {
-	Heartbeat time.Duration // 10 s; three that are not answered end a connection
+	// Heartbeat is how often it is heard of at the least; 0 is as often as the other end
+	// says (10 s when it does not). Three that are not answered end a connection.
+	Heartbeat time.Duration
 	Connect   time.Duration // to a connection with its welcome, and for a request (15 s)
 	Write     time.Duration // one frame (10 s)
 	Target    time.Duration // to reach what a dial is for (5 s)
@@ -106,7 +108,6 @@ func (t *Timing) fill() {
 		at   *time.Duration
 		rest time.Duration
 	}{
-		{&t.Heartbeat, wire.HeartbeatEvery},
 		{&t.Connect, 15 * time.Second},
 		{&t.Write, 10 * time.Second},
 		{&t.Target, 5 * time.Second},

@@ -1,7 +1,6 @@
 package agent_test
 
 import (
-	"context"
 	"crypto/ed25519"
 	"crypto/tls"
 	"crypto/x509"
@@ -154,24 +153,7 @@ func newRig(t testing.TB, m wiretest.Machine) *rig {
 // run starts the agent; stop is called in the end as well.
 func (r *rig) run() (stop func()) {
 	r.Helper()
-	a, err := agent.New(r.cfg)
-	if err != nil {
-		r.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := a.Run(ctx); err != nil {
-			r.Error(err)
-		}
-	}()
-	stop = func() {
-		cancel()
-		<-done
-	}
-	r.Cleanup(stop)
-	return stop
+	return wiretest.RunAgent(r, r.cfg)
 }
 
 // until waits for something to be so.
@@ -212,20 +194,4 @@ func (r *rig) put(name, text string) {
 	}
 }
 
-type lines struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.buf = append(l.buf, p...)
-	return len(p), nil
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return string(l.buf)
-}
+type lines = wiretest.Log

@@ -17,6 +17,7 @@ type session struct {
 	link   *link
 	conn   *tls.Conn
 	resume string
+	every  time.Duration // from one heartbeat to the next
 	ended  chan struct{}
 	err    error // why it ended; to be read once it has
 
@@ -44,7 +45,10 @@ func (s *session) greet(resume string) error {
 	case m.Welcome == nil:
 		return wire.ErrFrame
 	}
-	s.resume = m.Welcome.Resume
+	s.resume, s.every = m.Welcome.Resume, m.Welcome.Heartbeat()
+	if own := cfg.Timing.Heartbeat; own > 0 {
+		s.every = min(s.every, own)
+	}
 	return nil
 }
 
@@ -82,7 +86,7 @@ func (s *session) run(life context.Context) {
 }
 
 func (s *session) beats(ctx context.Context) {
-	tick := time.NewTicker(s.link.agent.cfg.Timing.Heartbeat)
+	tick := time.NewTicker(s.every)
 	defer tick.Stop()
 	for {
 		s.beat()
@@ -126,7 +130,7 @@ func (s *session) write(m wire.Message) {
 // answers heartbeats. life is that of what it has the agent open.
 func (s *session) read(life context.Context) error {
 	for {
-		_ = s.conn.SetReadDeadline(time.Now().Add(wire.HeartbeatMisses * s.link.agent.cfg.Timing.Heartbeat))
+		_ = s.conn.SetReadDeadline(time.Now().Add(wire.HeartbeatMisses * s.every))
 		m, err := wire.ReadMessage(s.conn)
 		switch {
 		case errors.Is(err, io.EOF):

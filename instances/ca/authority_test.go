@@ -185,6 +185,25 @@ func TestACertificateSaysWhoWhatAndForHowLong(t *testing.T) {
 	}
 }
 
+func TestACertificateHoldsAtOnceForAClockThatIsBehind(t *testing.T) {
+	w := newWorld(t)
+	a, err := ca.Open(t.Context(), w.opts)
+	must(t, err)
+	leaf, again := issue(t, a, agent()), issue(t, a, agent())
+	if slack := w.clock.Now().Sub(leaf.NotBefore); slack < time.Minute {
+		t.Errorf("it begins only %v before it is made", slack)
+	}
+	block, _ := pem.Decode(a.CAPEM())
+	root, err := x509.ParseCertificate(block.Bytes)
+	must(t, err)
+	if root.NotBefore.After(leaf.NotBefore) {
+		t.Errorf("it begins at %v, its authority at %v", leaf.NotBefore, root.NotBefore)
+	}
+	if leaf.SerialNumber.Cmp(again.SerialNumber) == 0 || leaf.SerialNumber.BitLen() < 96 && again.SerialNumber.BitLen() < 96 {
+		t.Errorf("serials %v and %v can be guessed", leaf.SerialNumber, again.SerialNumber)
+	}
+}
+
 func TestWhatMayNotBeCertifiedIsRefused(t *testing.T) {
 	w := newWorld(t)
 	a, err := ca.Open(t.Context(), w.opts)

@@ -35,7 +35,9 @@ type Options struct {
 
 // Timing are a hub's deadlines; 0 is the default.
 type Timing struct {
-	Heartbeat time.Duration // how often an agent is heard of (10 s); after three that are missed it is lost
+	// Heartbeat is how often an agent is to be heard of (10 s), which its welcome says; after
+	// three that are missed it is lost. Agents take from 1 s to 60 s.
+	Heartbeat time.Duration
 	Handshake time.Duration // from a connection to its first frame (10 s)
 	Write     time.Duration // one frame (10 s)
 	Dial      time.Duration // from a dial to its connection (10 s)

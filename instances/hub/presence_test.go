@@ -34,6 +34,16 @@ func TestWhatAnAgentSaysOfItsMachineIsKnown(t *testing.T) {
 	}
 }
 
+func TestAnAgentIsHeardOfAsOftenAsItsHubSays(t *testing.T) {
+	r := newRig(t, func(o *hub.Options) { o.Timing.Heartbeat = wire.HeartbeatLeast })
+	r.connected(machine, func(c *agent.Config) { c.Timing.Heartbeat = 0 })
+	for range wire.HeartbeatMisses + 2 { // the first comes at once
+		if e := r.either(hub.EventHeartbeat, hub.EventLost); e.Kind == hub.EventLost {
+			t.Fatalf("the agent has a rhythm of its own: %s", e.Reason)
+		}
+	}
+}
+
 func TestACopiedIdentityIsRefusedAndTheFirstMachineStays(t *testing.T) {
 	var log lines
 	r := newRig(t, func(o *hub.Options) { o.Log = logTo(&log) })
@@ -223,7 +233,7 @@ func TestAnAgentComesBackToAControlPlaneThatWasAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	cert := ca.Agent(t, machine)
-	runAgent(t, agent.Config{
+	wiretest.RunAgent(t, agent.Config{
 		Dir: wiretest.Folder(t, ca, wiretest.Machine{Instance: machine, Agent: l.Addr().String(), Cert: &cert}), BootID: "1",
 		Timing: agent.Timing{Heartbeat: 50 * time.Millisecond, RetryMin: 5 * time.Millisecond, RetryMax: 20 * time.Millisecond},
 	})

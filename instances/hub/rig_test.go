@@ -101,29 +101,7 @@ func (r *rig) agent(instance string, change func(*agent.Config)) (stop func()) {
 	if change != nil {
 		change(&cfg)
 	}
-	return runAgent(r, cfg)
-}
-
-func runAgent(t testing.TB, cfg agent.Config) (stop func()) {
-	t.Helper()
-	a, err := agent.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := a.Run(ctx); err != nil {
-			t.Error(err)
-		}
-	}()
-	stop = func() {
-		cancel()
-		<-done
-	}
-	t.Cleanup(stop)
-	return stop
+	return wiretest.RunAgent(r, cfg)
 }
 
 // connected runs an agent and waits for it.
@@ -235,23 +213,7 @@ func isTimeout(err error) bool {
 // logTo is a logger whose lines a test reads.
 func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
 
-type lines struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.buf = append(l.buf, p...)
-	return len(p), nil
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return string(l.buf)
-}
+type lines = wiretest.Log
 
 // connectedTo runs an agent of two ends: the server's hub, and r as the data plane's.
 func (r *rig) connectedTo(server *rig, instance string, change func(*agent.Config)) {

@@ -57,7 +57,7 @@ func (h *Hub) control(conn *tls.Conn, id wire.Identity, release func()) {
 	}
 	s := h.newSession(conn, id, m.Hello)
 	// It is queued before anybody can dial.
-	s.out <- wire.Message{Welcome: &wire.Welcome{Resume: s.token}}
+	s.out <- wire.Message{Welcome: &wire.Welcome{Resume: s.token, HeartbeatMS: max(h.opts.Timing.Heartbeat.Milliseconds(), 1)}}
 	written := make(chan struct{})
 	if refused := h.admit(s, m.Hello); refused != nil {
 		h.refuseBare(conn, *refused)

@@ -24,7 +24,7 @@ func (d *DB) ClaimRegistration(ctx context.Context, id, publicKey string, at tim
 		}
 		var holder string
 		err = tx.QueryRowContext(ctx, `SELECT registered_at, instance_pub FROM instances WHERE id = ? AND deleted_at IS NULL`, id).
-			Scan(timeColumn{&registeredAt}, &holder)
+			Scan(asTime(&registeredAt), &holder)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return ErrNotFound

@@ -21,7 +21,7 @@ func (d *DB) SaveGroup(ctx context.Context, g Group) error {
 const selectGroup = `SELECT tenant, group_key, runtime_config_hash, infra_config_hash, created_at, updated_at FROM groups `
 
 func (g *Group) scan(read func(...any) error) error {
-	return read(&g.Tenant, &g.Key, &g.RuntimeConfigHash, &g.InfraConfigHash, timeColumn{&g.CreatedAt}, timeColumn{&g.UpdatedAt})
+	return read(&g.Tenant, &g.Key, &g.RuntimeConfigHash, &g.InfraConfigHash, asTime(&g.CreatedAt), asTime(&g.UpdatedAt))
 }
 
 // Group returns a group of a tenant. One that is not cached is ErrNotFound.

@@ -17,7 +17,7 @@ func (d *DB) SaveImage(ctx context.Context, i Image) error {
 }
 
 func (i *Image) scan(read func(...any) error) error {
-	return read(&i.Name, &i.ImageID, timeColumn{&i.ResolvedAt})
+	return read(&i.Name, &i.ImageID, asTime(&i.ResolvedAt))
 }
 
 // Image returns what a name meant. One that is not cached is ErrNotFound.

@@ -42,7 +42,7 @@ func text(name, merge string, at func(*Instance) *string) field {
 func moment(name, merge string, at func(*Instance) *time.Time) field {
 	return field{
 		name, func(i *Instance) (any, error) { return stamp(*at(i)), nil },
-		func(i *Instance) any { return timeColumn{at(i)} }, merge,
+		func(i *Instance) any { return asTime(at(i)) }, merge,
 	}
 }
 

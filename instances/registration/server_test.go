@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +29,7 @@ import (
 	"github.com/berth-cloud/berth/instances/secrets"
 	"github.com/berth-cloud/berth/instances/storage"
 	"github.com/berth-cloud/berth/instances/wire"
+	"github.com/berth-cloud/berth/instances/wire/wiretest"
 )
 
 const configText = `{
@@ -43,22 +43,7 @@ type textSource string
 
 func (s textSource) Read(context.Context) ([]byte, string, error) { return []byte(s), "1", nil }
 
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
+type buffer = wiretest.Log
 
 // place is a shard with a server of registrations that listens on loopback.
 type place struct {

@@ -9,7 +9,7 @@
 //	agent                        server
 //	hello            ->
 //	                 <-          welcome, or refused and the end
-//	heartbeat        ->          every ten seconds
+//	heartbeat        ->          as often as the welcome says, or every ten seconds
 //	                 <-          ack
 //	                 <-          dial
 //	dialed           ->          only when it cannot be done

@@ -20,6 +20,12 @@ const (
 	HeartbeatMisses = 3
 )
 
+// The bounds of a rhythm that a welcome asks for.
+const (
+	HeartbeatLeast = time.Second
+	HeartbeatMost  = time.Minute
+)
+
 // Kind is what a dial leads to.
 type Kind string
 
@@ -97,6 +103,19 @@ type Notice struct {
 type Welcome struct {
 	// Resume is for the hello of the next connection of this process.
 	Resume string `json:"resume"`
+	// HeartbeatMS is how often the other end wants to hear of the agent, in
+	// milliseconds; 0 does not say.
+	HeartbeatMS int64 `json:"heartbeat_ms,omitempty"`
+}
+
+// Heartbeat is the rhythm that a welcome asks for, within the bounds; HeartbeatEvery when
+// it says none.
+func (w *Welcome) Heartbeat() time.Duration {
+	if w.HeartbeatMS <= 0 {
+		return HeartbeatEvery
+	}
+	ms := min(max(w.HeartbeatMS, HeartbeatLeast.Milliseconds()), HeartbeatMost.Milliseconds())
+	return time.Duration(ms) * time.Millisecond
 }
 
 // Refused ends a connection, with one of the codes.

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"reflect"
 	"strings"
@@ -85,6 +86,19 @@ func TestWhatIsNotKnown(t *testing.T) {
 		_, err := wire.ReadMessage(bytes.NewReader(append([]byte{0, 0, 0, byte(len(text))}, text...)))
 		if ok != (err == nil) || !ok && !errors.Is(err, wire.ErrFrame) {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestARhythmThatIsAskedForHasBounds(t *testing.T) {
+	for ms, every := range map[int64]time.Duration{
+		0: wire.HeartbeatEvery, -5: wire.HeartbeatEvery, math.MinInt64: wire.HeartbeatEvery,
+		1: time.Second, 999: time.Second, 1000: time.Second, 2500: 2500 * time.Millisecond,
+		60_000: time.Minute, 60_001: time.Minute, math.MaxInt64: time.Minute,
+	} {
+		w := wire.Welcome{HeartbeatMS: ms}
+		if got := w.Heartbeat(); got != every {
+			t.Errorf("%d ms: %s, want %s", ms, got, every)
 		}
 	}
 }

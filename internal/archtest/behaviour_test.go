@@ -186,7 +186,29 @@ func TestEveryLessonStandsInItsPlace(t *testing.T) {
 	for i := range 9 {
 		want = append(want, "Q"+strconv.Itoa(i+1))
 	}
+	want = append(want, machineLessons()...)
 	if !slices.Equal(got, want) {
 		t.Errorf("the lessons are %v, want %v", got, want)
 	}
+}
+
+func machineLessons() []string {
+	var all []string
+	count := func(prefix string, n int) {
+		for i := range n {
+			all = append(all, prefix+strconv.Itoa(i+1))
+		}
+	}
+	letters := func(prefix, of string) {
+		for part := range strings.SplitSeq(of, "") {
+			all = append(all, prefix+part)
+		}
+	}
+	count("M", 15)
+	letters("M16", "abcdefgh")
+	count("N", 12)
+	letters("J", "abcdefghijklm")
+	count("R", 11)
+	count("F", 21)
+	return all
 }

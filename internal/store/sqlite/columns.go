@@ -3,41 +3,15 @@ package sqlite
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"time"
+
+	"github.com/berth-cloud/berth/internal/store/column"
 )
 
-// stamp is how a time is kept: nanoseconds since 1970 in UTC, and NULL for the
-// zero time. A time beyond what that holds (years 1678 to 2262) is cut to it.
-func stamp(t time.Time) any {
-	switch {
-	case t.IsZero():
-		return nil
-	case t.Year() < 1678:
-		return int64(math.MinInt64)
-	case t.Year() > 2261:
-		return int64(math.MaxInt64)
-	}
-	return t.UnixNano()
-}
+// stamp is how a time is kept, asTime reads it.
+func stamp(t time.Time) any { return column.Stamp(t) }
 
-// stampColumn reads what stamp wrote.
-type stampColumn struct{ to *time.Time }
-
-func asTime(to *time.Time) stampColumn { return stampColumn{to} }
-
-// Scan implements sql.Scanner.
-func (c stampColumn) Scan(v any) error {
-	switch v := v.(type) {
-	case nil:
-		*c.to = time.Time{}
-	case int64:
-		*c.to = time.Unix(0, v).UTC()
-	default:
-		return fmt.Errorf("a time is kept as an integer, got %T", v)
-	}
-	return nil
-}
+func asTime(to *time.Time) column.Time { return column.Time{To: to} }
 
 // jsonColumn reads a JSON text.
 type jsonColumn struct{ to any }
