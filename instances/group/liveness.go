@@ -26,14 +26,14 @@ func (o *Observed) heard(m *Member) bool {
 }
 
 // silentAt is when a machine counts as silent: from its registration when it was never
-// heard of, and from the beginning of this term when that is later.
+// heard of, and from the beginning of this term, or from when that was seen, if later.
 func (o *Observed) silentAt(m *Member) time.Time {
 	return o.lastSign(m).Add(missed * o.Timing.Health)
 }
 
 func (o *Observed) lastSign(m *Member) time.Time {
 	last := o.Since
-	for _, at := range []time.Time{m.RegisteredAt, m.HeardAt} {
+	for _, at := range []time.Time{m.RegisteredAt, m.HeardAt, m.LostAt} {
 		if at.After(last) {
 			last = at
 		}

@@ -19,9 +19,15 @@ type memory struct {
 	// and perhaps have no row yet.
 	failed   map[string]bool
 	expected map[string]time.Time
-	signs    map[string]Sign // notices outlive a connection
+	signs    map[string]sign // outlive a connection
 	looks    map[string]look
 	removals map[string]try
+}
+
+// sign is the last one of a machine, and when it was first missed since.
+type sign struct {
+	Sign
+	lostAt time.Time
 }
 
 // look is what the provider said of a machine.
@@ -41,7 +47,7 @@ type try struct {
 func newMemory() *memory {
 	return &memory{
 		failed: map[string]bool{}, expected: map[string]time.Time{},
-		signs: map[string]Sign{}, looks: map[string]look{}, removals: map[string]try{},
+		signs: map[string]sign{}, looks: map[string]look{}, removals: map[string]try{},
 	}
 }
 

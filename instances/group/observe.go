@@ -78,19 +78,23 @@ func (c *controller) member(row *localdb.Instance) Member {
 		DrainingSince: row.DrainStartedAt, Asked: c.g.isAsked(row.ID),
 		RetryAt: c.memory.removals[row.ID].due, Provider: infra.ParseStatus(row.Status),
 	}
-	sign, ok := c.g.opts.Presence.Sign(row.ID)
-	if last := c.memory.signs[row.ID]; last.Noticed {
-		m.Noticed, m.NoticeAt = true, last.NoticeAt
+	now, ok := c.g.opts.Presence.Sign(row.ID)
+	last, had := c.memory.signs[row.ID]
+	switch {
+	case ok && (now.Noticed || !last.Noticed):
+		last = sign{Sign: now}
+	case ok:
+		last.HeardAt, last.lostAt = now.HeardAt, time.Time{}
+	case had && last.lostAt.IsZero():
+		last.lostAt = c.now // somewhere between two passes; it gets its time from here
 	}
-	if ok {
-		if sign.HeardAt.After(m.HeardAt) {
-			m.HeardAt = sign.HeardAt
-		}
-		if sign.Noticed {
-			m.Noticed, m.NoticeAt = true, sign.NoticeAt
-			c.memory.signs[row.ID] = sign
-		}
+	if ok || had {
+		c.memory.signs[row.ID] = last
 	}
+	if last.HeardAt.After(m.HeardAt) {
+		m.HeardAt = last.HeardAt
+	}
+	m.LostAt, m.Noticed, m.NoticeAt = last.lostAt, last.Noticed, last.NoticeAt
 	return m
 }
 

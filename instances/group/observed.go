@@ -58,6 +58,8 @@ type Member struct {
 	CreatedAt    time.Time
 	RegisteredAt time.Time
 	HeardAt      time.Time
+	// LostAt is when it was seen first that nothing is heard of it any more.
+	LostAt time.Time
 	// Named: the provider told its id of the machine.
 	Named bool
 	// Hash is that of what it was made of; empty is unknown.
