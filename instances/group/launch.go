@@ -1,5 +1,7 @@
 package group
 
+import "slices"
+
 // mayLaunch reports whether failures let another launch be tried now.
 func (d *decider) mayLaunch() bool {
 	if d.Now.Before(d.Launch.NotBefore) {
@@ -28,10 +30,10 @@ func (d *decider) launch(n int) {
 }
 
 // resume goes on with creates of which it is not known what became, at once and not
-// only when their time is over: until then they count.
+// only when their time is over: until then they count. Those that go are let be.
 func (d *decider) resume() {
 	for _, m := range d.all {
-		if m.OnDemand || m.Unclear || d.stage[m.ID] != stagePending || d.Want.Absent || !d.mayLaunch() {
+		if m.OnDemand || m.Unclear || d.stage[m.ID] != stagePending || d.Want.Absent || !d.mayLaunch() || d.goes(m) {
 			continue
 		}
 		if d.Now.Before(m.RetryAt) {
@@ -40,4 +42,9 @@ func (d *decider) resume() {
 		}
 		d.do(Action{Kind: Resume, ID: m.ID, Why: "it is not known to be there yet"})
 	}
+}
+
+// goes reports whether it was decided to remove a machine.
+func (d *decider) goes(m *Member) bool {
+	return slices.ContainsFunc(d.out.Actions, func(a Action) bool { return a.Kind == Remove && a.ID == m.ID })
 }

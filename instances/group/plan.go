@@ -59,7 +59,8 @@ type decider struct {
 	stage   map[string]stage
 	staying []*Member // managed ones, the oldest first
 	drains  int       // managed ones that drain
-	leaving int
+	late    int       // that never came
+	leaving int       // that are not wanted any more, and perhaps there
 	out     Decision
 }
 
@@ -85,8 +86,8 @@ func Plan(o Observed) Decision {
 	}
 	d.terminate()
 	d.onDemand()
-	d.resume()
 	d.balance()
+	d.resume()
 	d.sum()
 	d.times()
 	return d.out
@@ -134,7 +135,7 @@ func (d *decider) balance() {
 	case surplus > 0:
 		d.shrink(surplus)
 	case surplus < 0:
-		d.launch(min(-surplus, d.Want.Size+1-len(d.staying)-d.drains))
+		d.launch(min(-surplus, d.Want.Size+1-len(d.staying)-d.drains-d.late))
 	default:
 		d.rotate()
 	}

@@ -126,7 +126,7 @@ func TestPlan(t *testing.T) {
 		{"nothing is removed that holds something by then", seen(2, ready("a", 2, old, drained, holds), ready("b", 1), ready("c", 1)), none, ""},
 		{"the next one waits until the last has left", seen(2, ready("x", 3, leaves), ready("a", 2, old), ready("b", 1)), none, "remove:x"},
 		{"the next one waits until the last is drained", seen(2, ready("x", 3, drains), ready("a", 2, old), ready("b", 1)), none, "drain:x"},
-		{"a failed replacement is removed", seen(1, ready("a", 2, old), ready("b", 0, late)), none, "launch remove:b"},
+		{"a failed replacement is removed", seen(1, ready("a", 2, old), ready("b", 0, late)), none, "remove:b"},
 		{"a failed replacement is tried again later", seen(1, ready("a", 2, old)), failing, ""},
 		{"a failed replacement is tried again", seen(1, ready("a", 2, old)), tried, "launch"},
 		{"what holds is not rotated", seen(1, ready("a", 2, old, holds)), none, ""},
@@ -172,6 +172,9 @@ func TestPlan(t *testing.T) {
 		{"what drains counts for the bound", seen(3, ready("a", 4, drains), ready("b", 3, drains), ready("c", 1)), none, "drain:a drain:b launch"},
 		{"what is unclear counts and is left", seen(1, group.Member{ID: "u", CreatedAt: now, Unclear: true}), none, ""},
 		{"what is unclear is not removed", seen(0, group.Member{ID: "u", CreatedAt: now, Unclear: true}), none, ""},
+		{"late ones that do not go count for the bound", seen(2, ready("a", 0, late), ready("b", 0, late)), none, "launch remove:a remove:b"},
+		{"an unfinished create that is too many goes", seen(1, ready("a", 1), ready("b", 0, pending)), none, "remove:b"},
+		{"nobody goes while one has yet to be heard of", seen(2, ready("a", 5, never), ready("b", 4), ready("c", 0, comes)), fresh, ""},
 		{"a removal is not tried all the time", seen(1, ready("a", 1), ready("b", 0, late, func(m *group.Member) { m.RetryAt = now.Add(time.Second) })), none, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

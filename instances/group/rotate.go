@@ -88,8 +88,12 @@ func (d *decider) settled() bool {
 }
 
 // shrink lets go of machines that are too many. One that serves goes only when of all
-// others that stay it is known what has become of them.
+// others that stay it is known what has become of them; and while one has yet to be heard
+// of, none goes, for that may be the one that another was made to replace.
 func (d *decider) shrink(surplus int) {
+	if d.Want.Size > 0 && slices.ContainsFunc(d.staying, func(m *Member) bool { return d.stage[m.ID] == stageUnheard }) {
+		return
+	}
 	victims := d.victims(surplus)
 	comes := false
 	for _, m := range d.staying {

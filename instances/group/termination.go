@@ -19,17 +19,18 @@ func (d *decider) failed(m *Member) bool {
 // terminate goes on with what leaves already.
 func (d *decider) terminate() {
 	for _, m := range d.all {
+		if s := d.stage[m.ID]; !m.OnDemand && (s == stageLeaving || s == stageGone || s == stageLate) {
+			d.leaving++
+		}
 		switch d.stage[m.ID] {
 		case stageLeaving:
-			if !m.OnDemand {
-				d.leaving++
-			}
 			d.wake(d.Now.Add(d.Timing.Retry))
 			d.remove(m, "it is being removed")
 		case stageGone:
 			d.remove(m, "the provider says that it is gone")
 		case stageLate:
 			if !m.OnDemand {
+				d.late++
 				d.remove(m, "it did not register in time")
 			}
 		case stageDoomed:

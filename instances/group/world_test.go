@@ -60,7 +60,9 @@ type world struct {
 	source  *source
 	nodes   *nodes
 	keys    map[string]ed25519.PrivateKey
+	joined  map[string]bool
 	died    bool // the process is no more
+	armed   bool // it dies with the store's fault
 	effects effects
 	l       *leader
 	starts  int
@@ -84,6 +86,7 @@ func newWorld(t testing.TB, size int, opts ...func(*fake.Options)) *world {
 		t: t, clock: clock, cloud: fake.NewCloud(o), memory: storage.NewMemory(),
 		secrets: secrets.NewMemory(), ids: &id.Generator{Now: clock.Now}, log: &bytes.Buffer{},
 		source: &source{size: size, kind: "s1"}, nodes: newNodes(), keys: map[string]ed25519.PrivateKey{},
+		joined: map[string]bool{},
 	}
 	w.faulty = storagetest.NewFaulty(w.memory)
 	must(t, instances.EnsureNonceKey(t.Context(), w.secrets))
@@ -128,18 +131,19 @@ type leader struct {
 	due    map[reconcile.Key]time.Time
 	last   map[reconcile.Key]reconcile.Result
 	errs   map[reconcile.Key]error
-	passes int
+	acting int // passes of groups that had an effect
 }
 
 // Term implements instances.Leadership.
-func (l *leader) Term() (uint64, bool) { return l.term, l.w.l == l && !l.w.died }
+func (l *leader) Term() (uint64, bool) { return l.term, l.w.l == l && !l.w.dead() }
 
 // start begins a process in the next term, on an empty cache.
 func (w *world) start(change ...func(*group.Options)) *leader {
 	w.t.Helper()
 	w.starts++
 	w.faulty.Reset()
-	w.died = false
+	w.died, w.armed, w.effects = false, false, effects{}
+	w.cloud.OnCall(nil)
 	if w.l != nil {
 		_ = w.l.db.Close()
 	}
@@ -219,7 +223,7 @@ func (d mortalDrainer) Drained(ctx context.Context, id string) (bool, error) {
 var errCut = errors.New("the process was killed")
 
 func (w *world) effect(do func() error) error {
-	if w.died {
+	if w.dead() {
 		return errCut
 	}
 	w.effects.count++
@@ -235,9 +239,22 @@ func (w *world) effect(do func() error) error {
 	return err
 }
 
+// count is that of all effects.
+func (w *world) count() int {
+	return w.effects.count + len(w.faulty.Effects()) + w.cloud.Calls("CreateInstance") + w.cloud.Calls("DeleteInstance")
+}
+
 func (w *world) die() {
 	w.died = true
 	w.faulty.Kill()
+}
+
+// dead reports whether the process is no more.
+func (w *world) dead() bool {
+	if w.armed && w.faulty.Pending() == 0 {
+		w.die()
+	}
+	return w.died
 }
 
 // nodes are the agents of the machines, as the shard sees them.
@@ -318,18 +335,21 @@ func (w *world) agents() {
 }
 
 func (w *world) agent(id string) {
-	if w.keys[id] == nil {
+	if !w.joined[id] {
 		if w.nodes.dull[id] || w.nodes.dull["*"] {
 			return
 		}
-		_, key, err := ed25519.GenerateKey(nil)
-		must(w.t, err)
-		public, _ := key.Public().(ed25519.PublicKey)
-		_, err = w.l.Register(context.Background(), instances.RegisterRequest{Token: w.nodes.tokens[id], PublicKey: public})
-		if err != nil {
-			return // it asks again
+		if w.keys[id] == nil {
+			_, key, err := ed25519.GenerateKey(nil)
+			must(w.t, err)
+			w.keys[id] = key
 		}
-		w.keys[id] = key
+		public, _ := w.keys[id].Public().(ed25519.PublicKey)
+		_, err := w.l.Register(context.Background(), instances.RegisterRequest{Token: w.nodes.tokens[id], PublicKey: public})
+		if err != nil {
+			return // it asks again, with the same key
+		}
+		w.joined[id] = true
 	}
 	w.nodes.mu.Lock()
 	defer w.nodes.mu.Unlock()
@@ -343,23 +363,26 @@ func (w *world) pass() {
 	w.clock.Advance(tick)
 	w.agents()
 	l := w.l
-	if w.died {
+	if w.dead() {
 		return
 	}
 	ctx := context.Background()
 	keys, err := l.groups.List(ctx)
 	must(w.t, err)
 	for _, key := range keys {
-		if at, ok := l.due[key]; ok && w.clock.Now().Before(at) || w.died {
+		if at, ok := l.due[key]; ok && w.clock.Now().Before(at) || w.dead() {
 			continue
 		}
-		l.passes++
+		before := w.count()
 		controller, err := l.groups.Factory(ctx, key)
 		var result reconcile.Result
 		if err == nil && controller != nil {
 			result, err = controller.Reconcile(ctx)
 		}
 		l.last[key], l.errs[key] = result, err
+		if key.Kind == group.KindGroup && w.count() != before {
+			l.acting++
+		}
 		after := result.RequeueAfter
 		if err != nil {
 			after = tick
