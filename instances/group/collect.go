@@ -32,6 +32,11 @@ func (c collector) Reconcile(ctx context.Context) (reconcile.Result, error) {
 			condition(reconcile.ConditionReady, false, "Off", "the configuration says that nothing is collected"),
 		}, RequeueAfter: time.Minute}, nil
 	}
+	now := c.g.opts.Now()
+	if last, at := c.g.lastCollect(); !at.IsZero() && now.Sub(at) < interval {
+		// Woken by what wakes every key: two looks too close together are one.
+		return reconcile.Result{Conditions: []reconcile.Condition{collected(last)}, RequeueAfter: interval - now.Sub(at)}, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, collectTimeout)
 	defer cancel()
 	report, err := c.g.opts.Collector.Collect(ctx)
@@ -43,6 +48,7 @@ func (c collector) Reconcile(ctx context.Context) (reconcile.Result, error) {
 			condition(reconcile.ConditionReady, false, "Failed", "records and machines could not all be compared; it is tried again"),
 		}}, err
 	}
+	c.g.collectDone(report, now)
 	return reconcile.Result{Conditions: []reconcile.Condition{collected(report)}, RequeueAfter: interval}, nil
 }
 
@@ -51,4 +57,17 @@ func collected(r instances.CollectReport) reconcile.Condition {
 		return condition(reconcile.ConditionReady, true, "AtItsCap", "%d more would have been removed; see gc.max_deletes", r.Left)
 	}
 	return condition(reconcile.ConditionReady, true, "Collected", "records and machines were compared")
+}
+
+// lastCollect is the last collection that succeeded, and when it began.
+func (g *Groups) lastCollect() (instances.CollectReport, time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.report, g.collectedAt
+}
+
+func (g *Groups) collectDone(r instances.CollectReport, at time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.report, g.collectedAt = r, at
 }

@@ -24,7 +24,6 @@ type Machines interface {
 type Rows interface {
 	Instances(ctx context.Context, q localdb.Query) ([]localdb.Instance, error)
 	StartDrain(ctx context.Context, id string, at time.Time) error
-	AckDrain(ctx context.Context, id string, at time.Time) error
 }
 
 // Configs says what groups are to be; *config.Loader does.

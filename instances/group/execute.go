@@ -10,6 +10,9 @@ import (
 	"github.com/berth-cloud/berth/internal/reconcile"
 )
 
+// maxRemovals bounds the removals of one pass.
+const maxRemovals = 32
+
 // maxLaunches bounds the creates of one pass, each of which may take a request's time.
 const maxLaunches = 8
 
@@ -18,7 +21,7 @@ const maxLaunches = 8
 func (c *controller) execute(ctx context.Context, d *Decision) (done int, err error) {
 	launches := 0
 	for _, a := range d.Actions {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || done >= maxRemovals {
 			return done, ctx.Err()
 		}
 		if a.Kind == Launch || a.Kind == Resume {
@@ -86,9 +89,12 @@ func (c *controller) create(ctx context.Context, a Action) error {
 
 // drain says that a machine drains, and drains it.
 func (c *controller) drain(ctx context.Context, a Action) error {
-	if err := c.g.opts.Rows.StartDrain(ctx, a.ID, c.now); err != nil {
-		c.log.WarnContext(ctx, "the drain of a machine was not noted", "instance", a.ID, "error", err)
-		return err
+	if _, ok := c.memory.drains[a.ID]; !ok {
+		c.memory.drains[a.ID] = c.now
+		if err := c.g.opts.Rows.StartDrain(ctx, a.ID, c.now); err != nil { // for who asks the cache
+			c.log.WarnContext(ctx, "the drain of a machine was not noted", "instance", a.ID, "error", err)
+		}
+		c.log.InfoContext(ctx, "a machine is drained", "instance", a.ID, "reason", a.Why, "deadline", a.Deadline)
 	}
 	c.again(pollInterval)
 	if c.g.opts.Drainer == nil {

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/berth-cloud/berth/instances"
 	"github.com/berth-cloud/berth/instances/config"
 	"github.com/berth-cloud/berth/instances/localdb"
 	"github.com/berth-cloud/berth/internal/reconcile"
@@ -40,6 +42,9 @@ type Groups struct {
 	mu     sync.Mutex
 	memory map[config.GroupKey]*memory
 	asked  map[string]bool // the machines that somebody wants to be replaced
+
+	report      instances.CollectReport // of the last collection
+	collectedAt time.Time
 }
 
 // New prepares the groups. Errors: ErrOptions.

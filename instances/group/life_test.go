@@ -10,6 +10,7 @@ import (
 	"github.com/berth-cloud/berth/instances/group"
 	"github.com/berth-cloud/berth/instances/infra"
 	"github.com/berth-cloud/berth/instances/infra/fake"
+	"github.com/berth-cloud/berth/instances/localdb"
 	"github.com/berth-cloud/berth/internal/reconcile"
 )
 
@@ -349,4 +350,42 @@ func TestAMachineThatIsNotInTheCacheIsNotMadeAgain(t *testing.T) {
 	if w.made() != 1 {
 		t.Errorf("%d were made beside %s", w.made(), id)
 	}
+}
+
+func TestADrainOfAnEarlierTermRemovesNobody(t *testing.T) {
+	w := settled(t, 2)
+	before := w.members()
+	must(t, w.l.db.StartDrain(t.Context(), before[0], w.clock.Now().Add(-time.Hour)))
+	w.run(10 * time.Minute)
+	w.stable()
+	if !slices.Equal(before, w.members()) {
+		t.Errorf("%v became %v", before, w.members())
+	}
+}
+
+func TestARegistrationThatTheCacheMissedIsNotTakenForNone(t *testing.T) {
+	w := settled(t, 1)
+	rows, err := w.l.db.Instances(t.Context(), localdb.Query{})
+	must(t, err)
+	rows[0].RegisteredAt, rows[0].PublicKey = time.Time{}, ""
+	must(t, w.l.db.ReplaceInstances(t.Context(), rows))
+	w.run(20 * time.Minute)
+	w.stable()
+	if w.made() != 1 {
+		t.Errorf("%d were made", w.made())
+	}
+}
+
+func TestADeletedMachineInTheCacheHoldsNothingUp(t *testing.T) {
+	w := settled(t, 2)
+	rows, err := w.l.db.Instances(t.Context(), localdb.Query{})
+	must(t, err)
+	w.source.size = 1
+	w.refresh()
+	w.run(3 * time.Minute)
+	must(t, w.l.db.ReplaceInstances(t.Context(), rows)) // as before the deletion
+	w.source.kind = "s2"
+	w.refresh()
+	w.run(8 * time.Minute)
+	w.stable()
 }

@@ -21,6 +21,9 @@ type memory struct {
 	expected map[string]time.Time
 	signs    map[string]sign // outlive a connection
 	looks    map[string]look
+	// drains are those of this term: a mark that an earlier leader left in a cache says
+	// nothing about what was decided since.
+	drains   map[string]time.Time
 	removals map[string]try
 }
 
@@ -47,7 +50,7 @@ type try struct {
 func newMemory() *memory {
 	return &memory{
 		failed: map[string]bool{}, expected: map[string]time.Time{},
-		signs: map[string]sign{}, looks: map[string]look{}, removals: map[string]try{},
+		signs: map[string]sign{}, looks: map[string]look{}, drains: map[string]time.Time{}, removals: map[string]try{},
 	}
 }
 
@@ -56,6 +59,7 @@ func (m *memory) keep(members map[string]bool) {
 	prune(m.failed, members)
 	prune(m.signs, members)
 	prune(m.looks, members)
+	prune(m.drains, members)
 	prune(m.removals, members)
 }
 

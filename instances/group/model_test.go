@@ -2,7 +2,6 @@ package group_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -223,5 +222,5 @@ func TestAGroupComesToRestAfterTheLastFault(t *testing.T) {
 			}
 		}
 	})
-	t.Log(fmt.Sprintf("at rest after at most %d acting passes", most))
+	t.Logf("at rest after at most %d acting passes", most)
 }

@@ -75,7 +75,7 @@ func (c *controller) member(row *localdb.Instance) Member {
 	m := Member{
 		ID: row.ID, OnDemand: row.OnDemand, CreatedAt: row.CreatedAt, RegisteredAt: row.RegisteredAt,
 		HeardAt: row.HealthAt, Named: row.ProviderID != "", Hash: row.InfraConfigHash,
-		DrainingSince: row.DrainStartedAt, Asked: c.g.isAsked(row.ID),
+		DrainingSince: c.memory.drains[row.ID], Asked: c.g.isAsked(row.ID),
 		RetryAt: c.memory.removals[row.ID].due, Provider: infra.ParseStatus(row.Status),
 	}
 	now, ok := c.g.opts.Presence.Sign(row.ID)
@@ -102,12 +102,17 @@ func (c *controller) member(row *localdb.Instance) Member {
 // no truth, and one that could not be written must not make another machine.
 func (c *controller) missing(ctx context.Context, known map[string]bool) []Member {
 	var all []Member
+	away := false
 	for id, at := range c.memory.expected {
 		if known[id] {
 			delete(c.memory.expected, id)
 			continue
 		}
 		m := Member{ID: id, CreatedAt: at, Unclear: true}
+		if away {
+			all = append(all, m)
+			continue
+		}
 		status, err := c.g.opts.Machines.GetInstanceStatusFor(ctx, c.key.Tenant, id)
 		switch {
 		case errors.Is(err, instances.ErrInstanceNotFound), err == nil && status.State.Leaving():
@@ -118,6 +123,8 @@ func (c *controller) missing(ctx context.Context, known map[string]bool) []Membe
 			if status.RegisteredAt != nil {
 				m.RegisteredAt = *status.RegisteredAt
 			}
+		default:
+			away = true
 		}
 		all = append(all, m)
 	}
@@ -136,7 +143,7 @@ func (c *controller) look(ctx context.Context, o *Observed) {
 		}
 		said := m.Provider
 		m.Provider = ""
-		if said.Unhealthy() || o.suspicious(m) {
+		if said.Unhealthy() || o.suspicious(m) || o.overdue(m) {
 			ask = append(ask, m)
 			leaves[m.ID] = said.Leaving()
 		}
@@ -144,29 +151,34 @@ func (c *controller) look(ctx context.Context, o *Observed) {
 	slices.SortStableFunc(ask, func(a, b *Member) int {
 		return c.memory.looks[a.ID].at.Compare(c.memory.looks[b.ID].at)
 	})
+	away := false
 	for n, m := range ask {
-		if n < maxLooks && ctx.Err() == nil {
-			c.ask(ctx, o, m)
+		if n < maxLooks && !away && ctx.Err() == nil {
+			away = c.ask(ctx, o, m) != nil // the next pass begins with the others
 		}
 		c.believe(o, m)
 		if leaves[m.ID] && c.memory.looks[m.ID].status == nil {
 			o.Blind = true
 		}
 	}
+	o.Members = slices.DeleteFunc(o.Members, func(m Member) bool {
+		last := c.memory.looks[m.ID]
+		return last.status != nil && last.status.State == instances.StateDeleted // its row is late
+	})
 }
 
 // ask looks a machine up, unless that was just done.
-func (c *controller) ask(ctx context.Context, o *Observed, m *Member) {
+func (c *controller) ask(ctx context.Context, o *Observed, m *Member) error {
 	last := c.memory.looks[m.ID]
 	if last.status != nil && !last.status.State.Leaving() && c.now.Sub(last.at) < o.Timing.Retry {
-		return
+		return nil
 	}
 	status, err := c.g.opts.Machines.GetInstanceStatusFor(ctx, c.key.Tenant, m.ID)
 	next := look{at: c.now, gone: last.gone}
 	switch {
 	case errors.Is(err, instances.ErrInstanceNotFound):
 		// Its record is gone: it was deleted and forgotten, and the row is late.
-		next.status = &instances.InstanceStatus{State: instances.StateDeleted}
+		next.status, err = &instances.InstanceStatus{State: instances.StateDeleted}, nil
 	case err != nil:
 		c.log.WarnContext(ctx, "a machine could not be looked up; nothing is concluded", "instance", m.ID, "error", err)
 		next.status, next.twice = last.status, last.twice
@@ -182,6 +194,7 @@ func (c *controller) ask(ctx context.Context, o *Observed, m *Member) {
 		next.twice = c.now.Sub(next.gone) >= o.Timing.Retry
 	}
 	c.memory.looks[m.ID] = next
+	return err
 }
 
 // believe takes from a look what may be taken. That a machine is gone counts when it was
@@ -194,7 +207,8 @@ func (c *controller) believe(o *Observed, m *Member) {
 	if m.Leaving = last.status.State.Leaving(); m.Leaving {
 		return
 	}
-	if last.status.RegisteredAt != nil && m.RegisteredAt.IsZero() {
+	m.Unregistered = last.status.RegisteredAt == nil
+	if !m.Unregistered && m.RegisteredAt.IsZero() {
 		m.RegisteredAt = *last.status.RegisteredAt
 	}
 	m.Provider = infra.ParseStatus(last.status.Status)

@@ -76,6 +76,8 @@ type Member struct {
 	NoticeAt time.Time
 	// Asked: somebody wants it to be replaced.
 	Asked bool
+	// Unregistered: its record was read, and said that it has not registered.
+	Unregistered bool
 	// Unclear: it is not known whether it has a record. It counts, and is left alone.
 	Unclear bool
 

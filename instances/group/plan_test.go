@@ -58,6 +58,7 @@ func comes(m *group.Member) {
 func pending(m *group.Member) { comes(m); m.Named = false }
 func late(m *group.Member) {
 	m.CreatedAt, m.RegisteredAt, m.HeardAt = now.Add(-12*time.Minute), time.Time{}, time.Time{}
+	m.Unregistered = true
 }
 func justRegistered(m *group.Member) {
 	m.CreatedAt, m.RegisteredAt, m.HeardAt = now.Add(-2*time.Minute), now.Add(-time.Minute), time.Time{}
@@ -168,6 +169,7 @@ func TestPlan(t *testing.T) {
 		{"a notice whose machine holds", seen(1, ready("a", 5, noticed, drained, holds), ready("b", 1)), none, ""},
 
 		{"late ones go", seen(2, ready("a", 1), ready("b", 0, late)), none, "launch remove:b"},
+		{"late ones whose record was not read", seen(1, ready("b", 0, late, func(m *group.Member) { m.Unregistered = false })), none, ""},
 		{"late ones on demand are the collector's", seen(1, ready("a", 1), ready("b", 0, late, demand)), none, ""},
 		{"what drains counts for the bound", seen(3, ready("a", 4, drains), ready("b", 3, drains), ready("c", 1)), none, "drain:a drain:b launch"},
 		{"what is unclear counts and is left", seen(1, group.Member{ID: "u", CreatedAt: now, Unclear: true}), none, ""},

@@ -8,7 +8,7 @@ func (o *Observed) arrival(m *Member) stage {
 	if m.Unclear {
 		return stagePending
 	}
-	if at := o.registrationDeadline(m); !at.IsZero() && o.Now.After(at) {
+	if o.overdue(m) && m.Unregistered {
 		return stageLate
 	}
 	if !m.Named {
@@ -23,4 +23,10 @@ func (o *Observed) registrationDeadline(m *Member) time.Time {
 		return time.Time{}
 	}
 	return m.CreatedAt.Add(o.Timing.Launch + o.Timing.Registration)
+}
+
+// overdue reports whether a machine should have registered; its record has the last word.
+func (o *Observed) overdue(m *Member) bool {
+	at := o.registrationDeadline(m)
+	return !m.registered() && !at.IsZero() && o.Now.After(at)
 }

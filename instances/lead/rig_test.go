@@ -109,12 +109,6 @@ func (s *server) stop() {
 	}
 }
 
-// kill ends one as kill -9 does: nothing of it reaches the store any more.
-func (s *server) kill() {
-	s.store.Kill()
-	s.stop()
-}
-
 // freeze stops all that a server has to do with the store, until thaw.
 func (s *server) freeze() {
 	s.mu.Lock()

@@ -140,7 +140,10 @@ func (e *Elector) await(done <-chan error) error {
 	t := time.NewTimer(e.opts.StopTimeout)
 	defer t.Stop()
 	select {
-	case <-done:
+	case err := <-done:
+		if err != nil {
+			e.opts.Logger.Info("the work of a leader that is none any more ended", "error", err)
+		}
 		return nil
 	case <-t.C:
 		return fmt.Errorf("%w after %v", ErrStuck, e.opts.StopTimeout)
