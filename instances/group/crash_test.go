@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/instances/group"
+	"github.com/berth-cloud/berth/instances/infra"
 	"github.com/berth-cloud/berth/instances/infra/fake"
 	"github.com/berth-cloud/berth/instances/storage/storagetest"
 )
@@ -107,10 +108,10 @@ func (w *world) atRest() bool {
 	}
 	alive := map[string]bool{}
 	for _, one := range w.own() {
-		alive[one.InstanceID] = true
+		alive[one.InstanceID] = one.Status == infra.StatusRunning
 	}
 	for _, id := range members {
-		if !w.joined[id] || w.nodes.mute[id] || !alive[id] {
+		if !w.joined[id] || w.nodes.mute[id] || !alive[id] || w.nodes.signs[id].Noticed {
 			return false
 		}
 	}

@@ -370,3 +370,43 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestATakeoverWhoseAnswerIsLostIsFoundAtTheNextLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := storage.NewMemory()
+		s := newServer(t, "a", memory)
+		r := &room{t: t, store: memory, servers: []*server{s}}
+		s.store.Inject(storagetest.Fault{At: 4, Mode: storagetest.FailAfter}) // after the marker's three
+		s.start()
+		defer r.stop()
+		if _, took := r.leader(failover); took > 5*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+func TestWhoMadeTheMarkerWaitsOnceAnybodyHasLed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := storage.NewMemory()
+		a, b := newServer(t, "a", memory), newServer(t, "b", memory)
+		r := &room{t: t, store: memory, servers: []*server{a, b}}
+		gate := make(chan struct{})
+		a.store.Before(func(_ context.Context, c storagetest.Call) error {
+			if c.Op == storagetest.OpGet {
+				<-gate
+			}
+			return nil
+		})
+		a.start()
+		synctest.Wait() // the marker is made
+		b.start()
+		defer r.stop()
+		if first, _ := r.leader(failover); first != b {
+			t.Fatal("the one that is stopped leads")
+		}
+		close(gate)
+		r.pass(11 * time.Second)
+		must(t, memory.Delete(t.Context(), lead.DefaultKey))
+		r.pass(30 * time.Second)
+	})
+}
