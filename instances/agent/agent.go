@@ -41,7 +41,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	if a.boot, err = parseBootstrap(text); err != nil {
 		return err
 	}
-	if a.id, err = openIdentity(f, a.boot.InstanceID); err != nil {
+	f.closeToOthers(a.cfg.Log)
+	if a.id, err = openIdentity(f, a.boot.InstanceID, a.cfg.Now()); err != nil {
 		return err
 	}
 	var wg sync.WaitGroup

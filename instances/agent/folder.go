@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -78,6 +80,27 @@ func (f *folder) read(name string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: it is longer than %d bytes", name, maxFile)
 	}
 	return data, nil
+}
+
+// modified is when a file was written, by the clock of this machine.
+func (f *folder) modified(name string) (time.Time, error) {
+	info, err := f.root.Stat(name)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read %s: %w", name, err)
+	}
+	return info.ModTime(), nil
+}
+
+// closeToOthers takes what is secret away from other users of the machine, and says so.
+func (f *folder) closeToOthers(log *slog.Logger) {
+	for _, name := range []string{fileKey, fileToken} {
+		info, err := f.root.Lstat(name)
+		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 {
+			continue
+		}
+		log.Warn("a secret file was open to other users of this machine; it is closed now. Replace the machine if one of them is not to be trusted",
+			"file", name, "mode", info.Mode().Perm().String(), "error", f.root.Chmod(name, 0o600))
+	}
 }
 
 // write puts a whole file where none, or another, was. It is on disk when write returns.
