@@ -64,6 +64,9 @@ type ManagerOptions struct {
 	// Connected says whether an instance's agent is connected right now: such a
 	// machine is never taken for gone. Nil is that nobody knows.
 	Connected func(instanceID string) bool
+	// DenyChanged is called when more certificates are denied than before, so that what
+	// stands by them is closed. It must be quick. Nil is that nothing stands.
+	DenyChanged func()
 	// UserdataAddress judges the address at which user data is about to be fetched;
 	// nil lets public addresses through.
 	UserdataAddress func(netip.Addr) error
@@ -159,6 +162,9 @@ func (o *ManagerOptions) settle() {
 	}
 	if o.IDs == nil {
 		o.IDs = &id.Generator{Now: o.Clock}
+	}
+	if o.DenyChanged == nil {
+		o.DenyChanged = func() {}
 	}
 	if o.Readers <= 0 {
 		o.Readers = DefaultReaders

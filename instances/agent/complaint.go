@@ -77,7 +77,6 @@ func remedy(err error) string {
 		invalid x509.CertificateInvalidError
 		host    x509.HostnameError
 		foreign x509.UnknownAuthorityError
-		remote  *net.OpError
 	)
 	switch {
 	case errors.As(err, &r):
@@ -88,10 +87,16 @@ func remedy(err error) string {
 		return "compare " + fileCA + " with the authority of the cluster: this machine is of another cluster, or what answers is not its control plane"
 	case errors.As(err, &host):
 		return "have the control plane's configuration name the address that " + fileBootstrap + " has"
-	case errors.As(err, &remote) && remote.Op == "remote error": // an alert of TLS
+	case alerted(err):
 		return "the other end does not take this machine's certificate: compare the clocks; it is renewed by itself, or else the machine has to be replaced"
 	}
 	return ""
+}
+
+// alerted reports whether the other end broke off the handshake.
+func alerted(err error) bool {
+	var e *net.OpError
+	return errors.As(err, &e) && e.Op == "remote error" // so the package crypto/tls names it
 }
 
 const (

@@ -25,21 +25,26 @@ func (a *Agent) keepIdentity(ctx context.Context) {
 	b := a.newBackoff()
 	said := a.newComplaints()
 	var early time.Time // before which it is not renewed, whatever it says of its begin
+	var calm time.Time  // before which it is not renewed because an end doubts it
+	doubted := false
 	for ctx.Err() == nil {
 		cert, _ := a.id.now()
 		if cert != nil {
 			// The one goes by the clock, the other does not notice when it is put right.
 			now := a.cfg.Now()
-			if wait := max(early.Sub(now), a.renewAt(cert.Leaf).Sub(now)); wait > 0 {
-				sleep(ctx, min(wait, longest), nil)
+			wait := max(early.Sub(now), a.renewAt(cert.Leaf).Sub(now))
+			if wait > 0 && !(doubted && now.After(calm)) {
+				doubted = a.doubtedWithin(ctx, min(wait, longest))
 				continue
 			}
+			doubted = false
 		}
 		what, err := a.enrol(ctx, cert)
 		if err == nil {
 			b.reset()
 			said.over()
 			early = a.received(what)
+			calm = a.cfg.Now().Add(a.cfg.Timing.RetrySlow)
 			continue
 		}
 		if ctx.Err() != nil {
@@ -47,6 +52,31 @@ func (a *Agent) keepIdentity(ctx context.Context) {
 		}
 		said.say(a.cfg.Log.With("what", what+" failed"), err)
 		sleep(ctx, b.pause(final(err)), nil)
+	}
+}
+
+// doubtedWithin waits until an end does not take the certificate, and is false when none
+// did in time: one of the clocks is wrong, or this machine stood still for long.
+func (a *Agent) doubtedWithin(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-a.doubts:
+		return true
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// doubt is called when an end did not greet this machine's certificate.
+func (a *Agent) doubt(err error) {
+	if !alerted(err) {
+		return
+	}
+	select {
+	case a.doubts <- struct{}{}:
+	default:
 	}
 }
 

@@ -62,6 +62,7 @@ func (l *link) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		a.doubt(err)
 		said.say(log.With("what", "no connection"), err)
 		// Another certificate may be all that is missing.
 		sleep(ctx, b.pause(final(err)), changed)
