@@ -45,7 +45,8 @@ type Options struct {
 	Now func() time.Time
 	// AtOnce is how many requests are worked on, 64 when 0.
 	AtOnce int
-	// PerSecond and Burst bound the requests of one address: 5 and 20 when 0.
+	// PerSecond and Burst bound the requests of one address, and the renewals of one
+	// instance: 5 and 20 when 0.
 	PerSecond, Burst float64
 	// Grace is for how long after its end a certificate can still be renewed, while the
 	// record says that the instance is to be there and has this key; 7 days when 0. It
@@ -107,9 +108,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, http.StatusUpgradeRequired, wire.CodeProofInvalid, "registration is spoken over TLS 1.3")
 		return
 	}
-	if !h.limit.allow(r.RemoteAddr) {
+	if !h.limit.allow(h.asker(r)) {
 		w.Header().Set("Retry-After", "1")
-		h.refuse(w, http.StatusTooManyRequests, wire.CodeRateLimited, "too many requests from this address; ask again later")
+		h.refuse(w, http.StatusTooManyRequests, wire.CodeRateLimited, "too many requests; ask again later")
 		return
 	}
 	select {
@@ -136,6 +137,19 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.renew(w, r)
 	}
+}
+
+// asker is who a request is counted for: an instance that shows a certificate of its own,
+// so that what else has its address, such as a container on the machine, does not take its
+// requests away; or else an address.
+func (h *Handler) asker(r *http.Request) string {
+	if r.URL.Path == wire.RenewPath && len(r.TLS.PeerCertificates) > 0 {
+		who, _, err := h.opts.Verifier.VerifyLapsed(r.TLS.PeerCertificates[0], x509.ExtKeyUsageClientAuth, h.opts.Grace)
+		if err == nil && who.Role == wire.RoleAgent {
+			return who.InstanceID
+		}
+	}
+	return origin(r.RemoteAddr).String()
 }
 
 func (h *Handler) register(w http.ResponseWriter, r *http.Request) {

@@ -179,7 +179,7 @@ func (s *Shard) Serve(ctx context.Context, registrations, agents net.Listener) e
 	failed := make(chan error, 2)
 	go func() { failed <- s.Hub.Serve(ctx, agents) }()
 	go func() {
-		err := server.ServeTLS(registrations, "", "")
+		err := server.ServeTLS(registration.Bound(registrations, 0, 0), "", "")
 		if errors.Is(err, http.ErrServerClosed) {
 			err = nil
 		}
