@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/berth-cloud/berth/id"
@@ -96,6 +97,8 @@ type Manager struct {
 	// cacheGate is held for reading by whoever writes a record and its row, and for
 	// writing while the cache is filled anew, so that no row is lost in between.
 	cacheGate sync.RWMutex
+	// cacheLost is set when the cache's file was found to be of no use.
+	cacheLost atomic.Bool
 }
 
 // NonceKeyName is the secret with the key that signs tokens: Ed25519, PKCS8, PEM.
