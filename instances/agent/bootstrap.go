@@ -31,6 +31,8 @@ func parseBootstrap(data []byte) (*Bootstrap, error) {
 		return nil, fmt.Errorf("%s: it is a JSON %s, and has to be an object", fileBootstrap, wrong.Value)
 	case errors.As(err, &wrong):
 		return nil, fmt.Errorf("%s: %s is a %s, and has to be a string", fileBootstrap, wrong.Field, wrong.Value)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("%s: it ends before the object does", fileBootstrap)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", fileBootstrap, err)
 	}

@@ -115,7 +115,7 @@ func (a *Agent) enrol(ctx context.Context, cert *tls.Certificate) (what string, 
 		what = "renewal"
 		answer, err = a.renew(ctx)
 	case errors.Is(tokenErr, fs.ErrNotExist):
-		return "registration", &refusal{code: wire.CodeTokenInvalid, text: "there is neither a certificate nor a token in the folder; put a new token into " + fileToken}
+		return "registration", &refusal{code: wire.CodeTokenInvalid, text: "there is neither a certificate nor a token in the folder"}
 	case tokenErr != nil:
 		return "registration", tokenErr
 	default:

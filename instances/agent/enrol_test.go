@@ -221,6 +221,7 @@ func TestAFolderThatIsOfNoUseEndsTheAgentWithTheNameOfTheFile(t *testing.T) {
 		"an unknown key":     {"bootstrap.json", `{"cluster_id":"c","shardd":"a"}`, "shardd"},
 		"no instance":        {"bootstrap.json", `{"cluster_id":"c","shard":"a"}`, "instance_id"},
 		"an address":         {"bootstrap.json", `{"cluster_id":"c","shard":"a","instance_id":"i","registration_addr":"here","agent_addr":"a:1"}`, "registration_addr"},
+		"one cut in half":    {"bootstrap.json", `{"cluster_id":"c",`, "ends before"},
 		"a number":           {"bootstrap.json", `{"cluster_id":"c","shard":7}`, "shard is a number, and has to be a string"},
 		"a list":             {"bootstrap.json", `[]`, "a JSON array, and has to be an object"},
 		"two objects":        {"bootstrap.json", `{"cluster_id":"c","shard":"a","instance_id":"i","registration_addr":"h:1","agent_addr":"a:1"}{}`, "follows"},

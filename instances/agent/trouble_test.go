@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/berth-cloud/berth/instances/agent"
 	"github.com/berth-cloud/berth/instances/wire"
 	"github.com/berth-cloud/berth/instances/wire/wiretest"
 )
@@ -127,5 +128,21 @@ func TestAFailureSaysWhatToDo(t *testing.T) {
 				t.Errorf("%d lines: %s", n, r.log)
 			}
 		})
+	}
+}
+
+func TestAFolderWithoutItsFilesSaysWhichOneIsMissingAndWhere(t *testing.T) {
+	for _, name := range []string{"bootstrap.json", "ca.crt"} {
+		r := newRig(t, wiretest.Machine{Token: "token"})
+		if err := os.Remove(filepath.Join(r.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		a, err := agent.New(r.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Run(t.Context()); err == nil || !strings.Contains(err.Error(), name+" is missing in "+r.dir) {
+			t.Errorf("%v", err)
+		}
 	}
 }
