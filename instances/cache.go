@@ -28,8 +28,17 @@ func (m *Manager) cache(ctx context.Context, r *InstanceRecord, tag string) {
 		err = m.opts.LocalDB.DeleteInstance(ctx, r.InstanceID, *r.DeletedAt)
 	}
 	if err != nil {
-		m.opts.Logger.WarnContext(ctx, "the cache of instances was not brought up to date", "instance", r.InstanceID, "error", err)
+		m.cacheFailed(ctx, r.InstanceID, err)
 	}
+}
+
+// cacheFailed tells of a failure of the cache. A file that is lost is told of once: it
+// fails for everybody until Collect has it begun anew.
+func (m *Manager) cacheFailed(ctx context.Context, instanceID string, err error) {
+	if errors.Is(err, localdb.ErrLost) && m.cacheLost.Swap(true) {
+		return
+	}
+	m.opts.Logger.WarnContext(ctx, "the cache of instances was not brought up to date", "instance", instanceID, "error", err)
 }
 
 // cached is what the cache keeps of a record.
@@ -71,6 +80,6 @@ func (m *Manager) seen(ctx context.Context, i *infra.Instance) {
 	m.cacheGate.RLock()
 	defer m.cacheGate.RUnlock()
 	if err := m.opts.LocalDB.SetProviderState(ctx, i.InstanceID, providerState(i)); err != nil && !errors.Is(err, localdb.ErrNotFound) {
-		m.opts.Logger.WarnContext(ctx, "the cache of instances was not brought up to date", "instance", i.InstanceID, "error", err)
+		m.cacheFailed(ctx, i.InstanceID, err)
 	}
 }

@@ -44,7 +44,9 @@ func (m *Manager) readClaim(ctx context.Context, tokenHash string) (*claim, erro
 	}
 	var c claim
 	if err := json.Unmarshal(data, &c); err != nil || c.InstanceID == "" || c.PublicKey == "" || c.Serial == "" {
-		return nil, fmt.Errorf("%w: the claim of a token is not readable", ErrRecord)
+		// Nobody registers by it and nobody is deleted: it may have a certificate that no
+		// record knows and that is to be denied.
+		return nil, fmt.Errorf("%w: %s: the claim of a token is not readable; restore it, or remove it when it cannot be restored", ErrRecord, claimKey(tokenHash))
 	}
 	return &c, nil
 }

@@ -43,6 +43,11 @@ func (m *Manager) Collect(ctx context.Context) (CollectReport, error) {
 	if _, err := m.term(); err != nil {
 		return CollectReport{}, err
 	}
+	if m.cacheLost.Load() {
+		if err := m.RebuildCache(ctx); err != nil {
+			m.opts.Logger.WarnContext(ctx, "the cache of instances was lost and could not be filled anew; it is tried again", "error", err)
+		}
+	}
 	// Machines before records: a machine in the list has had its record before.
 	machines, err := infra.ListAll(ctx, m.opts.Provider, m.owner)
 	if err != nil {

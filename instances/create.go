@@ -75,6 +75,9 @@ func (m *Manager) unused(ctx context.Context, instanceID string) error {
 	if err == nil {
 		return fmt.Errorf("create instance %s: %w", instanceID, ErrExists)
 	}
+	if errors.Is(err, localdb.ErrLost) {
+		m.cacheFailed(ctx, instanceID, err) // so that it is mended soon
+	}
 	if !errors.Is(err, localdb.ErrNotFound) {
 		return fmt.Errorf("create instance %s: look for its id: %w", instanceID, err)
 	}

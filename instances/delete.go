@@ -68,7 +68,7 @@ func (m *Manager) tenantOf(ctx context.Context, instanceID string) (string, erro
 		return row.Tenant, nil
 	}
 	if !errors.Is(err, localdb.ErrNotFound) {
-		m.opts.Logger.WarnContext(ctx, "the cache of instances could not be asked", "instance", instanceID, "error", err)
+		m.cacheFailed(ctx, instanceID, err)
 	}
 	all, err := m.objects.List(ctx, instancePrefix)
 	if err != nil {

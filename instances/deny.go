@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,15 +34,18 @@ func (d *denyList) has(serial string) bool {
 	return ok
 }
 
-func (d *denyList) add(serial string, until time.Time) {
+// add reports whether it was not denied before.
+func (d *denyList) add(serial string, until time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.all == nil {
 		d.all = map[string]time.Time{}
 	}
-	if old, ok := d.all[serial]; !ok || old.IsZero() {
+	old, ok := d.all[serial]
+	if !ok || old.IsZero() {
 		d.all[serial] = until
 	}
+	return !ok
 }
 
 func (d *denyList) remove(serial string) {
@@ -77,12 +81,16 @@ func (m *Manager) deniedSerials(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("read the denied certificates: %w", err)
 	}
 	var found []string
+	more := false
 	for _, object := range all {
 		serial, ok := strings.CutSuffix(strings.TrimPrefix(object.Key, deniedPrefix), ".json")
 		if ok && serialForm.MatchString(serial) {
-			m.denied.add(serial, time.Time{})
+			more = m.denied.add(serial, time.Time{}) || more
 			found = append(found, serial)
 		}
+	}
+	if more {
+		m.opts.DenyChanged()
 	}
 	return found, nil
 }
@@ -95,11 +103,15 @@ func (m *Manager) denyAll(ctx context.Context, r *InstanceRecord) error {
 		return err
 	}
 	now := m.now()
-	for _, one := range serials(r, c) {
-		if !serialForm.MatchString(one.Serial) {
-			continue
-		}
-		m.denied.add(one.Serial, one.ExpiresAt)
+	all := slices.DeleteFunc(serials(r, c), func(one IssuedCertificate) bool { return !serialForm.MatchString(one.Serial) })
+	more := false
+	for _, one := range all {
+		more = m.denied.add(one.Serial, one.ExpiresAt) || more
+	}
+	if more {
+		m.opts.DenyChanged()
+	}
+	for _, one := range all {
 		if now.After(one.ExpiresAt.Add(m.skew())) {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/berth-cloud/berth/id"
@@ -64,6 +65,9 @@ type ManagerOptions struct {
 	// Connected says whether an instance's agent is connected right now: such a
 	// machine is never taken for gone. Nil is that nobody knows.
 	Connected func(instanceID string) bool
+	// DenyChanged is called when more certificates are denied than before, so that what
+	// stands by them is closed. It must be quick. Nil is that nothing stands.
+	DenyChanged func()
 	// UserdataAddress judges the address at which user data is about to be fetched;
 	// nil lets public addresses through.
 	UserdataAddress func(netip.Addr) error
@@ -93,6 +97,8 @@ type Manager struct {
 	// cacheGate is held for reading by whoever writes a record and its row, and for
 	// writing while the cache is filled anew, so that no row is lost in between.
 	cacheGate sync.RWMutex
+	// cacheLost is set when the cache's file was found to be of no use.
+	cacheLost atomic.Bool
 }
 
 // NonceKeyName is the secret with the key that signs tokens: Ed25519, PKCS8, PEM.
@@ -159,6 +165,9 @@ func (o *ManagerOptions) settle() {
 	}
 	if o.IDs == nil {
 		o.IDs = &id.Generator{Now: o.Clock}
+	}
+	if o.DenyChanged == nil {
+		o.DenyChanged = func() {}
 	}
 	if o.Readers <= 0 {
 		o.Readers = DefaultReaders

@@ -98,7 +98,7 @@ func (m *Manager) RebuildCache(ctx context.Context) error {
 		m.opts.Logger.WarnContext(ctx, "the provider could not be asked for its machines; the cache has what the records say", "error", err)
 		machines = nil
 	}
-	before, err := m.opts.LocalDB.Instances(ctx, localdb.Query{Deleted: localdb.WithDeleted})
+	before, err := m.cachedBefore(ctx)
 	if err != nil {
 		return fmt.Errorf("rebuild the cache of instances: %w", err)
 	}
@@ -118,10 +118,31 @@ func (m *Manager) RebuildCache(ctx context.Context) error {
 			tell(row, &machines[i])
 		}
 	}
-	if err := m.opts.LocalDB.ReplaceInstances(ctx, rows); err != nil {
+	err = m.opts.LocalDB.ReplaceInstances(ctx, rows)
+	if errors.Is(err, localdb.ErrLost) {
+		if err = m.renewCache(ctx, err); err == nil {
+			err = m.opts.LocalDB.ReplaceInstances(ctx, rows)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("rebuild the cache of instances: %w", err)
 	}
+	m.cacheLost.Store(false)
 	return nil
+}
+
+// cachedBefore is what the cache has. One whose file is lost is begun anew, and has nothing.
+func (m *Manager) cachedBefore(ctx context.Context) ([]localdb.Instance, error) {
+	before, err := m.opts.LocalDB.Instances(ctx, localdb.Query{Deleted: localdb.WithDeleted})
+	if errors.Is(err, localdb.ErrLost) {
+		return nil, m.renewCache(ctx, err)
+	}
+	return before, err
+}
+
+func (m *Manager) renewCache(ctx context.Context, why error) error {
+	m.opts.Logger.WarnContext(ctx, "the file of the cache of instances is lost, and is begun anew", "error", why)
+	return m.opts.LocalDB.Renew(ctx)
 }
 
 // carry keeps what no record has.

@@ -149,7 +149,7 @@ func parseRecordKey(key string) (tenant, instanceID string, err error) {
 // parseRecord refuses what this program would not have written there.
 func parseRecord(key string, data []byte) (*InstanceRecord, error) {
 	bad := func(why string) (*InstanceRecord, error) {
-		return nil, fmt.Errorf("%w: %s: %s; restore it, or move it out of the folder", ErrRecord, key, why)
+		return nil, fmt.Errorf("%w: %s: %s; restore it; if it is moved out of the folder instead, its machine is removed as one of nobody", ErrRecord, key, why)
 	}
 	var r InstanceRecord
 	if err := json.Unmarshal(data, &r); err != nil {

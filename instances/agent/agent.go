@@ -15,7 +15,8 @@ type Agent struct {
 	id     *identity
 	apps   *apps
 	host   *hostServer // nil: the host is not served
-	spread float64     // by how much this machine renews later than others, 0 to 1
+	doubts chan struct{}
+	spread float64 // by how much this machine renews later than others, 0 to 1
 }
 
 // New checks a configuration. Run does the rest.
@@ -23,7 +24,7 @@ func New(cfg Config) (*Agent, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
 	}
-	return &Agent{cfg: cfg, apps: newApps(cfg.EngineSocket, cfg.Now), spread: cfg.Jitter()}, nil
+	return &Agent{cfg: cfg, apps: newApps(cfg.EngineSocket, cfg.Now), spread: cfg.Jitter(), doubts: make(chan struct{}, 1)}, nil
 }
 
 // Run is the agent until ctx is done, which is no error. It ends by itself only when its
@@ -41,7 +42,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	if a.boot, err = parseBootstrap(text); err != nil {
 		return err
 	}
-	if a.id, err = openIdentity(f, a.boot.InstanceID); err != nil {
+	f.closeToOthers(a.cfg.Log)
+	if a.id, err = openIdentity(f, a.boot.InstanceID, a.cfg.Now()); err != nil {
 		return err
 	}
 	var wg sync.WaitGroup

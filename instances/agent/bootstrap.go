@@ -24,7 +24,16 @@ func parseBootstrap(data []byte) (*Bootstrap, error) {
 	var b Bootstrap
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&b); err != nil {
+	err := d.Decode(&b)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong) && wrong.Field == "":
+		return nil, fmt.Errorf("%s: it is a JSON %s, and has to be an object", fileBootstrap, wrong.Value)
+	case errors.As(err, &wrong):
+		return nil, fmt.Errorf("%s: %s is a %s, and has to be a string", fileBootstrap, wrong.Field, wrong.Value)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("%s: it ends before the object does", fileBootstrap)
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", fileBootstrap, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net"
 	"strings"
 	"time"
@@ -24,61 +23,87 @@ const longest = 10 * time.Minute
 // life, until ctx is done.
 func (a *Agent) keepIdentity(ctx context.Context) {
 	b := a.newBackoff()
-	said := ""
+	said := a.newComplaints()
 	var early time.Time // before which it is not renewed, whatever it says of its begin
+	var calm time.Time  // before which it is not renewed because an end doubts it
+	doubted := false
 	for ctx.Err() == nil {
 		cert, _ := a.id.now()
 		if cert != nil {
-			if wait := later(early, a.renewAt(cert.Leaf)).Sub(a.cfg.Now()); wait > 0 {
-				sleep(ctx, min(wait, longest), nil)
+			// The one goes by the clock, the other does not notice when it is put right.
+			now := a.cfg.Now()
+			wait := max(early.Sub(now), a.renewAt(cert.Leaf).Sub(now))
+			if wait > 0 && !(doubted && now.After(calm)) {
+				doubted = a.doubtedWithin(ctx, min(wait, longest))
 				continue
 			}
+			doubted = false
 		}
 		what, err := a.enrol(ctx, cert)
 		if err == nil {
 			b.reset()
-			said = ""
-			now, _ := a.id.now()
-			// One that is short and was made out as if it had begun long ago would be
-			// renewed at once, and again.
-			early = a.cfg.Now().Add(now.Leaf.NotAfter.Sub(a.cfg.Now()) / 3)
-			a.cfg.Log.Info("the machine has a certificate", "by", what, "instance", a.boot.InstanceID, "until", now.Leaf.NotAfter)
+			said.over()
+			early = a.received(what)
+			calm = a.cfg.Now().Add(a.cfg.Timing.RetrySlow)
 			continue
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		said = a.complain(said, a.cfg.Log.With("what", what+" failed"), err)
+		said.say(a.cfg.Log.With("what", what+" failed"), err)
 		sleep(ctx, b.pause(final(err)), nil)
 	}
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
+// doubtedWithin waits until an end does not take the certificate, and is false when none
+// did in time: one of the clocks is wrong, or this machine stood still for long.
+func (a *Agent) doubtedWithin(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-a.doubts:
+		return true
+	case <-t.C:
+	case <-ctx.Done():
 	}
-	return b
+	return false
 }
 
-// complain logs a failure; one that stays and was said already only for those who look
-// closely.
-func (a *Agent) complain(said string, log *slog.Logger, err error) string {
-	text := err.Error()
-	switch {
-	case !final(err):
-		log.Warn("it is tried again soon", "error", err)
-	case text == said:
-		log.Debug("it is still so", "error", err)
+// doubt is called when an end did not greet this machine's certificate.
+func (a *Agent) doubt(err error) {
+	if !alerted(err) {
+		return
+	}
+	select {
+	case a.doubts <- struct{}{}:
 	default:
-		log.Error("a person has to see to it; it is tried again every few minutes", "error", err)
 	}
-	return text
 }
 
-// renewAt is two thirds into a certificate's life, and a little more by chance.
+// received tells of a new certificate, and before when it is not renewed: one that is short
+// and was made out as if it had begun long ago would be renewed at once, and again, as
+// would one that is over already by the clock of this machine.
+func (a *Agent) received(by string) (early time.Time) {
+	cert, _ := a.id.now()
+	now, until := a.cfg.Now(), cert.Leaf.NotAfter
+	a.cfg.Log.Info("the machine has a certificate", "by", by, "instance", a.boot.InstanceID, "until", until)
+	if left := until.Sub(now); left > 0 {
+		return now.Add(max(left/3, a.cfg.Timing.RetryMin))
+	}
+	a.cfg.Log.Error("the clock of this machine is wrong: it says that the certificate which it just got is over; set the clock", "clock", now, "until", until)
+	return now.Add(a.cfg.Timing.RetrySlow)
+}
+
+// renewAt is two thirds into a certificate's life, and a little more by chance. A machine
+// whose clock is behind goes by when it got the certificate: else it would be over for
+// everybody else before its time comes.
 func (a *Agent) renewAt(leaf *x509.Certificate) time.Time {
 	life := leaf.NotAfter.Sub(leaf.NotBefore)
-	return leaf.NotBefore.Add(life*2/3 + time.Duration(a.spread*float64(life/20)))
+	part := life*2/3 + time.Duration(a.spread*float64(life/20))
+	if since := a.id.since(); since.Before(leaf.NotBefore) {
+		return since.Add(part)
+	}
+	return leaf.NotBefore.Add(part)
 }
 
 // enrol gets a certificate: by the one there is, or else by the token.
@@ -90,7 +115,7 @@ func (a *Agent) enrol(ctx context.Context, cert *tls.Certificate) (what string, 
 		what = "renewal"
 		answer, err = a.renew(ctx)
 	case errors.Is(tokenErr, fs.ErrNotExist):
-		return "registration", &refusal{code: wire.CodeTokenInvalid, text: "there is neither a certificate nor a token in the folder; put a new token into " + fileToken}
+		return "registration", &refusal{code: wire.CodeTokenInvalid, text: "there is neither a certificate nor a token in the folder"}
 	case tokenErr != nil:
 		return "registration", tokenErr
 	default:
@@ -100,7 +125,7 @@ func (a *Agent) enrol(ctx context.Context, cert *tls.Certificate) (what string, 
 	if err != nil {
 		return what, err
 	}
-	return what, a.id.take(answer)
+	return what, a.id.take(answer, a.cfg.Now())
 }
 
 func (a *Agent) register(ctx context.Context, token string) (*wire.Registration, error) {

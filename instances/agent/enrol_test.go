@@ -195,6 +195,15 @@ func TestAMachineWhoseCertificateIsOverTakesANewToken(t *testing.T) {
 	over := r.ca.Issue(t, wiretest.Leaf{Role: wire.RoleAgent, Name: machine, Tenants: []string{"acme"}, Age: time.Hour, Life: -time.Minute})
 	dir := wiretest.Folder(t, r.ca, wiretest.Machine{Instance: machine, Registration: r.reg.addr, Agent: "127.0.0.1:1", Cert: &over})
 	r.dir, r.cfg.Dir = dir, dir
+	r.reg.answer = func(w http.ResponseWriter) bool {
+		if r.reg.renewed == 0 {
+			return false
+		}
+		w.WriteHeader(http.StatusUnauthorized)
+		_ = json.NewEncoder(w).Encode(wire.Problem{Code: wire.CodeProofInvalid, Error: "over"})
+		r.reg.renewed = 0
+		return true
+	}
 	stop := r.run()
 	r.until("a complaint", func() bool { return strings.Contains(r.log.String(), "renewal failed") })
 	r.put("nonce.jwt", "token")
@@ -212,6 +221,9 @@ func TestAFolderThatIsOfNoUseEndsTheAgentWithTheNameOfTheFile(t *testing.T) {
 		"an unknown key":     {"bootstrap.json", `{"cluster_id":"c","shardd":"a"}`, "shardd"},
 		"no instance":        {"bootstrap.json", `{"cluster_id":"c","shard":"a"}`, "instance_id"},
 		"an address":         {"bootstrap.json", `{"cluster_id":"c","shard":"a","instance_id":"i","registration_addr":"here","agent_addr":"a:1"}`, "registration_addr"},
+		"one cut in half":    {"bootstrap.json", `{"cluster_id":"c",`, "ends before"},
+		"a number":           {"bootstrap.json", `{"cluster_id":"c","shard":7}`, "shard is a number, and has to be a string"},
+		"a list":             {"bootstrap.json", `[]`, "a JSON array, and has to be an object"},
 		"two objects":        {"bootstrap.json", `{"cluster_id":"c","shard":"a","instance_id":"i","registration_addr":"h:1","agent_addr":"a:1"}{}`, "follows"},
 		"no authority":       {"ca.crt", "nothing", "ca.crt"},
 		"a key that is none": {"identity.key", "", "identity.key"},

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,7 +41,7 @@ type folder struct {
 func openFolder(dir string) (*folder, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("open the agent's folder: %w", err)
+		return nil, fmt.Errorf("open the agent's folder: %w; it is made with %s, %s and %s in it when a machine joins a cluster", err, fileBootstrap, fileCA, fileToken)
 	}
 	lock, err := root.OpenFile(fileLock, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -66,6 +68,9 @@ func (f *folder) close() { _, _ = f.lock.Close(), f.root.Close() }
 // read returns a file's bytes; one that is not there is fs.ErrNotExist.
 func (f *folder) read(name string) ([]byte, error) {
 	file, err := f.root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is missing in %s: %w", name, f.root.Name(), fs.ErrNotExist)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
@@ -78,6 +83,31 @@ func (f *folder) read(name string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: it is longer than %d bytes", name, maxFile)
 	}
 	return data, nil
+}
+
+// modified is when a file was written, by the clock of this machine.
+func (f *folder) modified(name string) (time.Time, error) {
+	info, err := f.root.Stat(name)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read %s: %w", name, err)
+	}
+	return info.ModTime(), nil
+}
+
+// closeToOthers takes what is secret away from other users of the machine, and says so.
+func (f *folder) closeToOthers(log *slog.Logger) {
+	for _, name := range []string{fileKey, fileToken} {
+		info, err := f.root.Lstat(name)
+		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 {
+			continue
+		}
+		log := log.With("file", name, "mode", info.Mode().Perm().String())
+		if err := f.root.Chmod(name, 0o600); err != nil {
+			log.Error("a secret file is open to other users of this machine, and cannot be closed", "error", err)
+			continue
+		}
+		log.Warn("a secret file was open to other users of this machine; it is closed now. Replace the machine if one of them is not to be trusted")
+	}
 }
 
 // write puts a whole file where none, or another, was. It is on disk when write returns.

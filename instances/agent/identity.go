@@ -24,12 +24,13 @@ type identity struct {
 	mu      sync.Mutex
 	roots   *x509.CertPool
 	cert    *tls.Certificate // nil: not registered
+	got     time.Time        // when cert came, by the clock of this machine
 	changed chan struct{}    // closed and replaced when cert is another
 }
 
 // openIdentity reads the folder, and makes the key when there is none: before anything is
 // sent, so that whatever happens to an answer, the next request is by the same key.
-func openIdentity(f *folder, instance string) (*identity, error) {
+func openIdentity(f *folder, instance string, now time.Time) (*identity, error) {
 	id := &identity{folder: f, instance: instance, changed: make(chan struct{})}
 	text, err := f.read(fileCA)
 	if err != nil {
@@ -52,6 +53,12 @@ func openIdentity(f *folder, instance string) (*identity, error) {
 	// its only way in.
 	if id.cert, err = id.fits(text, nil); err != nil {
 		return nil, fmt.Errorf("%s: %w", fileCert, err)
+	}
+	if id.got, err = f.modified(fileCert); err != nil {
+		return nil, err
+	}
+	if !now.Before(id.cert.Leaf.NotAfter) {
+		return id, nil // a token that is there is one to come back with
 	}
 	return id, f.remove(fileToken)
 }
@@ -133,7 +140,7 @@ func (id *identity) fits(text []byte, roots *x509.CertPool) (*tls.Certificate, e
 
 // take keeps what a registration or a renewal answered: the authority first, so that the
 // certificate on disk always has its own; the token goes last.
-func (id *identity) take(r *wire.Registration) error {
+func (id *identity) take(r *wire.Registration, now time.Time) error {
 	if r.InstanceID != id.instance {
 		return fmt.Errorf("the answer is for instance %q, this machine is %q", wire.Clip(r.InstanceID), id.instance)
 	}
@@ -152,7 +159,7 @@ func (id *identity) take(r *wire.Registration) error {
 		return err
 	}
 	id.mu.Lock()
-	id.roots, id.cert = roots, cert
+	id.roots, id.cert, id.got = roots, cert, now
 	close(id.changed)
 	id.changed = make(chan struct{})
 	id.mu.Unlock()
@@ -164,6 +171,13 @@ func (id *identity) now() (*tls.Certificate, <-chan struct{}) {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	return id.cert, id.changed
+}
+
+// since is when the certificate came, by the clock of this machine.
+func (id *identity) since() time.Time {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	return id.got
 }
 
 func (id *identity) peer(role wire.Role, now func() time.Time) wire.Peer {

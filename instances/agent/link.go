@@ -33,7 +33,7 @@ func (l *link) run(ctx context.Context) {
 	a := l.agent
 	log := a.cfg.Log.With("end", string(l.role), "address", l.addr)
 	b := a.newBackoff()
-	said, resume := "", ""
+	said, resume := a.newComplaints(), ""
 	for ctx.Err() == nil {
 		cert, changed := a.id.now()
 		if cert == nil {
@@ -44,7 +44,8 @@ func (l *link) run(ctx context.Context) {
 		s, err := l.open(ctx, resume)
 		if err == nil {
 			log.Info("connected")
-			resume, said = s.resume, ""
+			resume = s.resume
+			said.over()
 			l.wg.Go(func() { s.run(ctx) })
 			select {
 			case <-changed:
@@ -61,8 +62,10 @@ func (l *link) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		said = a.complain(said, log.With("what", "no connection"), err)
-		sleep(ctx, b.pause(final(err)), nil)
+		a.doubt(err)
+		said.say(log.With("what", "no connection"), err)
+		// Another certificate may be all that is missing.
+		sleep(ctx, b.pause(final(err)), changed)
 	}
 }
 

@@ -56,7 +56,7 @@ func newRegistrar(t testing.TB, ca *wiretest.CA, role wire.Role) *registrar {
 	}
 	r.addr = l.Addr().String()
 	s := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0), TLSConfig: &tls.Config{
-		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{ca.Server(t, role)}, ClientAuth: tls.VerifyClientCertIfGiven, ClientCAs: ca.Pool(),
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{ca.Issue(t, wiretest.Leaf{Role: role, Name: "berth", Life: 100 * time.Hour})}, ClientAuth: tls.RequestClientCert,
 	}}
 	done := make(chan struct{})
 	go func() {

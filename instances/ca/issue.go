@@ -121,14 +121,30 @@ func earlier(a, b time.Time) time.Time {
 // Verify says who the holder of a certificate is, if it is one of this cluster that
 // holds now and may be used so. Errors: ErrUntrusted, wire.ErrRole.
 func (a *Authority) Verify(leaf *x509.Certificate, usage x509.ExtKeyUsage) (wire.Identity, error) {
+	return a.verify(leaf, usage, a.opts.Now())
+}
+
+func (a *Authority) verify(leaf *x509.Certificate, usage x509.ExtKeyUsage, at time.Time) (wire.Identity, error) {
 	_, err := leaf.Verify(x509.VerifyOptions{
-		Roots: a.Pool(), KeyUsages: []x509.ExtKeyUsage{usage}, CurrentTime: a.opts.Now(),
+		Roots: a.Pool(), KeyUsages: []x509.ExtKeyUsage{usage}, CurrentTime: at,
 		Intermediates: x509.NewCertPool(),
 	})
 	if err != nil {
 		return wire.Identity{}, fmt.Errorf("%w: %w", ErrUntrusted, err)
 	}
 	return wire.Identify(leaf)
+}
+
+// VerifyLapsed is Verify for a certificate that may have ended up to grace ago; lapsed says
+// that it has. It tells who the holder was: whether that one still counts, the caller has
+// to know from elsewhere.
+func (a *Authority) VerifyLapsed(leaf *x509.Certificate, usage x509.ExtKeyUsage, grace time.Duration) (who wire.Identity, lapsed bool, err error) {
+	now := a.opts.Now()
+	if lapsed = now.After(leaf.NotAfter); lapsed && now.Sub(leaf.NotAfter) <= grace {
+		now = leaf.NotAfter
+	}
+	who, err = a.verify(leaf, usage, now)
+	return who, lapsed, err
 }
 
 // Pool is all authorities that count now.

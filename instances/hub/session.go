@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"sync"
 	"time"
@@ -273,6 +274,8 @@ func (s *session) why(err error) string {
 		return "its certificate has expired"
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return "nothing was heard of it in time"
+	case errors.Is(err, net.ErrClosed):
+		return "this server ends"
 	case errors.Is(err, io.EOF):
 		return "it closed the connection"
 	}

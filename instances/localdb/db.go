@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 const (
@@ -19,7 +20,8 @@ const (
 // a time.
 type DB struct {
 	path string
-	db   *sql.DB
+	mu   sync.RWMutex
+	db   *sql.DB // guarded by mu; see pool
 	// writing holds a token while something is written: SQLite lets one write at
 	// a time, and who waits here does not poll.
 	writing chan struct{}
@@ -97,9 +99,40 @@ func (d *DB) Path() string { return d.path }
 
 // Close ends the use of the file, which stays.
 func (d *DB) Close() error {
-	if err := d.db.Close(); err != nil {
+	if err := d.pool().Close(); err != nil {
 		return fmt.Errorf("close the cache of machines: %w", err)
 	}
+	return nil
+}
+
+func (d *DB) pool() *sql.DB {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.db
+}
+
+// Renew removes the file and begins it anew, empty, after ErrLost. What is asked meanwhile
+// may fail. After a failure it can be repeated.
+func (d *DB) Renew(ctx context.Context) error {
+	what := "begin the cache of machines anew"
+	select {
+	case d.writing <- struct{}{}:
+		defer func() { <-d.writing }()
+	case <-ctx.Done():
+		return fmt.Errorf("%s: %w", what, ctx.Err())
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(d.path), dirMode), remove(d.path)); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	db, err := open(ctx, d.path)
+	if err != nil {
+		return failed(what, err)
+	}
+	d.mu.Lock()
+	old := d.db
+	d.db = db
+	d.mu.Unlock()
+	_ = old.Close() // of a file that is no more
 	return nil
 }
 
@@ -111,7 +144,7 @@ func (d *DB) write(ctx context.Context, what string, fn func(*sql.Tx) error) err
 	case <-ctx.Done():
 		return fmt.Errorf("%s: %w", what, ctx.Err())
 	}
-	tx, err := d.db.BeginTx(ctx, nil)
+	tx, err := d.pool().BeginTx(ctx, nil)
 	if err != nil {
 		return failed(what, err)
 	}

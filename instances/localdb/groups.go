@@ -27,7 +27,7 @@ func (g *Group) scan(read func(...any) error) error {
 // Group returns a group of a tenant. One that is not cached is ErrNotFound.
 func (d *DB) Group(ctx context.Context, tenant, key string) (Group, error) {
 	var g Group
-	err := g.scan(d.db.QueryRowContext(ctx, selectGroup+`WHERE tenant = ? AND group_key = ?`, tenant, key).Scan)
+	err := g.scan(d.pool().QueryRowContext(ctx, selectGroup+`WHERE tenant = ? AND group_key = ?`, tenant, key).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}
@@ -53,7 +53,7 @@ func (d *DB) DeleteGroup(ctx context.Context, tenant, key string) error {
 
 // list reads rows.
 func list[T any](ctx context.Context, d *DB, what string, scan func(*T, func(...any) error) error, query string, args ...any) ([]T, error) {
-	rows, err := d.db.QueryContext(ctx, query, args...)
+	rows, err := d.pool().QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, failed(what, err)
 	}

@@ -23,7 +23,7 @@ func (i *Image) scan(read func(...any) error) error {
 // Image returns what a name meant. One that is not cached is ErrNotFound.
 func (d *DB) Image(ctx context.Context, name string) (Image, error) {
 	var i Image
-	err := i.scan(d.db.QueryRowContext(ctx, `SELECT name, image_id, resolved_at FROM images WHERE name = ?`, name).Scan)
+	err := i.scan(d.pool().QueryRowContext(ctx, `SELECT name, image_id, resolved_at FROM images WHERE name = ?`, name).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}

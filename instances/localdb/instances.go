@@ -91,7 +91,7 @@ func (d *DB) InstanceByNonce(ctx context.Context, hash string) (Instance, error)
 
 func (d *DB) one(ctx context.Context, what, where string, args ...any) (Instance, error) {
 	var i Instance
-	err := i.scan(d.db.QueryRowContext(ctx, selectInstance+where, args...).Scan)
+	err := i.scan(d.pool().QueryRowContext(ctx, selectInstance+where, args...).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}

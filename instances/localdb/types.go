@@ -17,8 +17,8 @@ var (
 	ErrStale = errors.New("cached record is newer")
 	// ErrClaimed: the instance is registered with another key.
 	ErrClaimed = errors.New("instance is registered with another key")
-	// ErrLost: the file was deleted, replaced or damaged while it was open. Close
-	// the DB, Open it and fill it again.
+	// ErrLost: the file was deleted, replaced or damaged while it was open. Renew the
+	// DB and fill it again.
 	ErrLost = errors.New("cache is lost")
 )
 

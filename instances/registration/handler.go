@@ -32,7 +32,8 @@ var _ Registrar = (*instances.Manager)(nil)
 
 // Verifier says who the holder of a certificate is; *ca.Authority is one.
 type Verifier interface {
-	Verify(leaf *x509.Certificate, usage x509.ExtKeyUsage) (wire.Identity, error)
+	// VerifyLapsed takes a certificate that ended up to grace ago as well, and says so.
+	VerifyLapsed(leaf *x509.Certificate, usage x509.ExtKeyUsage, grace time.Duration) (who wire.Identity, lapsed bool, err error)
 }
 
 // Options are what a Handler is made of.
@@ -44,8 +45,14 @@ type Options struct {
 	Now func() time.Time
 	// AtOnce is how many requests are worked on, 64 when 0.
 	AtOnce int
-	// PerSecond and Burst bound the requests of one address: 5 and 20 when 0.
+	// PerSecond and Burst bound the requests of one address, and the renewals of one
+	// instance: 5 and 20 when 0.
 	PerSecond, Burst float64
+	// Grace is for how long after its end a certificate can still be renewed, while the
+	// record says that the instance is to be there and has this key; 7 days when 0. It
+	// is what lets machines come back after a control plane that was away for longer
+	// than their certificates live.
+	Grace time.Duration
 	// Timeout bounds the work on one request, 20 s when 0.
 	Timeout time.Duration
 }
@@ -79,6 +86,9 @@ func New(opts Options) (*Handler, error) {
 	if opts.Burst <= 0 {
 		opts.Burst = 20
 	}
+	if opts.Grace <= 0 {
+		opts.Grace = 7 * 24 * time.Hour
+	}
 	if opts.Timeout <= 0 {
 		opts.Timeout = 20 * time.Second
 	}
@@ -98,9 +108,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, http.StatusUpgradeRequired, wire.CodeProofInvalid, "registration is spoken over TLS 1.3")
 		return
 	}
-	if !h.limit.allow(r.RemoteAddr) {
+	if !h.limit.allow(h.asker(r)) {
 		w.Header().Set("Retry-After", "1")
-		h.refuse(w, http.StatusTooManyRequests, wire.CodeRateLimited, "too many requests from this address; ask again later")
+		h.refuse(w, http.StatusTooManyRequests, wire.CodeRateLimited, "too many requests; ask again later")
 		return
 	}
 	select {
@@ -127,6 +137,19 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.renew(w, r)
 	}
+}
+
+// asker is who a request is counted for: an instance that shows a certificate of its own,
+// so that what else has its address, such as a container on the machine, does not take its
+// requests away; or else an address.
+func (h *Handler) asker(r *http.Request) string {
+	if r.URL.Path == wire.RenewPath && len(r.TLS.PeerCertificates) > 0 {
+		who, _, err := h.opts.Verifier.VerifyLapsed(r.TLS.PeerCertificates[0], x509.ExtKeyUsageClientAuth, h.opts.Grace)
+		if err == nil && who.Role == wire.RoleAgent {
+			return who.InstanceID
+		}
+	}
+	return origin(r.RemoteAddr).String()
 }
 
 func (h *Handler) register(w http.ResponseWriter, r *http.Request) {
@@ -157,15 +180,18 @@ func (h *Handler) renew(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	leaf := r.TLS.PeerCertificates[0]
-	who, err := h.opts.Verifier.Verify(leaf, x509.ExtKeyUsageClientAuth)
+	who, lapsed, err := h.opts.Verifier.VerifyLapsed(leaf, x509.ExtKeyUsageClientAuth, h.opts.Grace)
 	key, isKey := leaf.PublicKey.(ed25519.PublicKey)
 	if err != nil || !isKey || who.Role != wire.RoleAgent {
-		h.refuse(w, http.StatusUnauthorized, wire.CodeProofInvalid, "the certificate is not one of an agent of this cluster that holds now")
+		h.refuse(w, http.StatusUnauthorized, wire.CodeProofInvalid, "the certificate is not one of an agent of this cluster, or ended too long ago")
 		return
 	}
 	if h.opts.Registrar.Denied(who.Serial) {
 		h.refuse(w, http.StatusGone, wire.CodeInstanceDeleted, "the certificate holds no more")
 		return
+	}
+	if lapsed {
+		h.opts.Logger.WarnContext(r.Context(), "an agent comes with a certificate that has ended; its record decides", "instance", who.InstanceID, "remote", r.RemoteAddr, "ended", leaf.NotAfter)
 	}
 	got, err := h.opts.Registrar.Renew(r.Context(), instances.RenewRequest{
 		InstanceID: who.InstanceID, Tenant: who.Tenant, PublicKey: key, Serial: who.Serial,

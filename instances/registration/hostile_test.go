@@ -190,8 +190,12 @@ func TestARenewalNeedsTheCertificateOfAnAgentOfThisCluster(t *testing.T) {
 		}
 	}
 	p.clock.Advance(25 * time.Hour)
+	if r := p.send(p.dial(mine), wire.RenewPath, []byte("{}")); r.status != http.StatusOK || !strings.Contains(p.log.String(), "has ended; its record decides") {
+		t.Errorf("one that ended an hour ago: %d %s", r.status, r.body)
+	}
+	p.clock.Advance(7 * 24 * time.Hour)
 	if r := p.send(p.dial(mine), wire.RenewPath, []byte("{}")); r.bad.Code != wire.CodeProofInvalid {
-		t.Errorf("an ended one: %d %s", r.status, r.body)
+		t.Errorf("one that ended long ago: %d %s", r.status, r.body)
 	}
 }
 

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// maxAddresses bounds what is remembered of addresses. When there are more, those that
-// have not asked for long are forgotten, and if there are none, all.
-const maxAddresses = 4096
+// maxAskers bounds what is remembered of who asks. When there are more, those that have
+// not asked for long are forgotten, and if there are none, all.
+const maxAskers = 4096
 
-// limiter is a bucket of tokens for each address; of IPv6, for each /64.
+// limiter is a bucket of tokens for each who asks: an address, or an instance.
 type limiter struct {
 	now         func() time.Time
 	rate, burst float64
 
 	mu      sync.Mutex
-	buckets map[netip.Prefix]bucket
+	buckets map[string]bucket
 }
 
 type bucket struct {
@@ -25,18 +25,25 @@ type bucket struct {
 }
 
 func newLimiter(now func() time.Time, rate, burst float64) *limiter {
-	return &limiter{now: now, rate: rate, burst: burst, buckets: map[netip.Prefix]bucket{}}
+	return &limiter{now: now, rate: rate, burst: burst, buckets: map[string]bucket{}}
 }
 
-func (l *limiter) allow(remote string) bool {
-	var who netip.Prefix // of what is no address there is one bucket
-	if at, err := netip.ParseAddrPort(remote); err == nil {
-		ip, bits := at.Addr().Unmap().WithZone(""), 32
-		if ip.Is6() {
-			bits = 64
-		}
-		who, _ = ip.Prefix(bits)
+// origin is the address of a connection; of IPv6, the /64. What is no address has one
+// origin for all.
+func origin(remote string) netip.Prefix {
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Prefix{}
 	}
+	ip, bits := at.Addr().Unmap().WithZone(""), 32
+	if ip.Is6() {
+		bits = 64
+	}
+	who, _ := ip.Prefix(bits)
+	return who
+}
+
+func (l *limiter) allow(who string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
@@ -57,7 +64,7 @@ func (l *limiter) allow(remote string) bool {
 
 // make makes room for one more.
 func (l *limiter) make(now time.Time) {
-	if len(l.buckets) < maxAddresses {
+	if len(l.buckets) < maxAskers {
 		return
 	}
 	full := time.Duration(l.burst / l.rate * float64(time.Second))
@@ -66,7 +73,7 @@ func (l *limiter) make(now time.Time) {
 			delete(l.buckets, who)
 		}
 	}
-	if len(l.buckets) >= maxAddresses {
+	if len(l.buckets) >= maxAskers {
 		clear(l.buckets)
 	}
 }

@@ -4,7 +4,9 @@
 //
 // [Open] reads the configuration and makes what a cluster needs once: its authority and
 // the key of its tokens. [Shard.Serve] takes registrations and agents until its context
-// is done; it may be called by a process that leads alone.
+// is done; it may be called by a process that leads alone. Meanwhile it closes what stands
+// by certificates that were denied, reads what other servers changed of these and of the
+// authority, and, where it leads, replaces an authority whose time has come.
 //
 // What must never happen here: a decision about a machine, which is the manager's or its
 // group's.

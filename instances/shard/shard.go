@@ -39,6 +39,9 @@ type Options struct {
 	Term instances.Leadership
 	// IngressAddr is where agents reach the data plane; empty is nowhere.
 	IngressAddr string
+	// KeepEvery is how often is read what other servers change: authorities and denied
+	// certificates. A minute when 0.
+	KeepEvery time.Duration
 	// Timing are the hub's deadlines.
 	Timing hub.Timing
 	Logger *slog.Logger     // nil is nowhere
@@ -100,6 +103,9 @@ func (o *Options) fill() error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.KeepEvery <= 0 {
+		o.KeepEvery = time.Minute
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -139,6 +145,11 @@ func (s *Shard) manager(ctx context.Context, conf *config.Config) (*instances.Ma
 		Provider: provider, Authority: s.Authority, Logger: s.log, Term: s.opts.Term, Clock: s.opts.Now,
 		IngressAddr: s.opts.IngressAddr,
 		Connected:   func(id string) bool { return s.Hub != nil && s.Hub.Online(id) },
+		DenyChanged: func() {
+			if s.Hub != nil {
+				s.Hub.Recheck()
+			}
+		},
 	})
 }
 
@@ -159,10 +170,16 @@ func (s *Shard) Serve(ctx context.Context, registrations, agents net.Listener) e
 	if err != nil {
 		return err
 	}
+	keeping := make(chan struct{})
+	go func() {
+		defer close(keeping)
+		s.keep(ctx)
+	}()
+	defer func() { <-keeping }()
 	failed := make(chan error, 2)
 	go func() { failed <- s.Hub.Serve(ctx, agents) }()
 	go func() {
-		err := server.ServeTLS(registrations, "", "")
+		err := server.ServeTLS(registration.Bound(registrations, 0, 0), "", "")
 		if errors.Is(err, http.ErrServerClosed) {
 			err = nil
 		}

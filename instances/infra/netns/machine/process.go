@@ -27,18 +27,25 @@ const poll = 20 * time.Millisecond
 
 // Identify finds out which process has a pid now.
 func Identify(pid int) (Process, error) {
+	p, dead, err := identify(pid)
+	if err == nil && dead {
+		return Process{}, fmt.Errorf("process %d has ended", pid)
+	}
+	return p, err
+}
+
+// identify is Identify for one that is not reaped as well. dead says that its first thread
+// has ended, which in a process that is killed may be before the others.
+func identify(pid int) (p Process, dead bool, err error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return Process{}, err
+		return Process{}, false, err
 	}
 	start, dead, err := stat(pid)
 	if err != nil {
-		return Process{}, err
+		return Process{}, false, err
 	}
-	if dead {
-		return Process{}, fmt.Errorf("process %d has ended", pid)
-	}
-	return Process{PID: pid, Start: start, Boot: strings.TrimSpace(string(boot))}, nil
+	return Process{PID: pid, Start: start, Boot: strings.TrimSpace(string(boot))}, dead, nil
 }
 
 // ReadProcess reads who the machine in a folder is; a missing file is fs.ErrNotExist.
@@ -94,10 +101,11 @@ func (p Process) Open() (*Handle, error) {
 		return nil, fmt.Errorf("open process %d: %w", p.PID, err)
 	}
 	// The handle is some process's; it is p's if p is there after it was taken.
-	now, err := Identify(p.PID)
+	now, dead, err := identify(p.PID)
 	h := &Handle{fd: fd, PID: p.PID}
 	switch {
-	case err == nil && now == p:
+	case err == nil && now == p && !(dead && h.Ended()):
+		// Of one whose first thread alone has ended, the end is still to be waited for.
 		return h, nil
 	case err == nil, h.Ended(), errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ESRCH):
 		h.Close()
