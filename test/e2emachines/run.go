@@ -134,7 +134,28 @@ func (s *stand) run(ctx context.Context, id string) (*site, error) {
 		_, why := s.shard.Hub.Dial(ctx, id, wire.KindEngine, "")
 		return nil, errors.Join(err, why)
 	}
-	return s.start(ctx, id, engine)
+	site, err := s.start(ctx, id, engine)
+	if err != nil {
+		return nil, err
+	}
+	return site, s.listens(ctx, site)
+}
+
+// listens waits until the container does: a request before that is no failed one.
+func (s *stand) listens(ctx context.Context, at *site) error {
+	ctx, cancel := context.WithTimeout(ctx, joinTime)
+	defer cancel()
+	for {
+		conn, err := s.shard.Hub.Dial(ctx, at.machine, wire.KindAddress, at.address)
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the container does not listen: %w", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // unchanged fails if it is not the process that was started.
