@@ -16,10 +16,11 @@ func (e *Elector) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*e.timing.call)
 	defer cancel()
 	key, marker := e.opts.Key+".marker", []byte("{\"schema\":1}\n")
+	began := e.opts.Now()
 	_, err := e.opts.Storage.PutIfMatch(ctx, key, marker, "")
 	switch {
 	case err == nil:
-		e.fresh = true
+		e.fresh = began.Add(e.timing.take / 2)
 	case !errors.Is(err, storage.ErrPrecondition):
 		return fmt.Errorf("try the store's conditions: %w", err)
 	}
@@ -52,7 +53,7 @@ func (e *Elector) contend(ctx context.Context) (*reign, time.Duration) {
 	if !e.seen.known || e.seen.tag != tag {
 		e.seen = sight{tag: tag, since: now, known: true, lock: l}
 		if tag != "" {
-			e.fresh = false
+			e.fresh = time.Time{}
 			e.tell(l, now)
 		}
 	}
@@ -73,7 +74,7 @@ func (e *Elector) contend(ctx context.Context) (*reign, time.Duration) {
 // missing may have been deleted while somebody leads.
 func (e *Elector) mustWait(now time.Time) time.Duration {
 	s := e.seen
-	if s.tag == "" && e.fresh || s.tag != "" && (s.lock.Released || s.lock.Session == e.session) {
+	if s.tag == "" && now.Before(e.fresh) || s.tag != "" && (s.lock.Released || s.lock.Session == e.session) {
 		return 0
 	}
 	return e.timing.take - now.Sub(s.since)
@@ -96,7 +97,7 @@ func (e *Elector) take(ctx context.Context) (*reign, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.fresh = false
+	e.fresh = time.Time{}
 	e.seen = sight{tag: tag, since: e.opts.Now(), known: true, lock: l}
 	e.tell(l, e.seen.since)
 	r := &reign{term: l.Term, from: from, tag: tag}

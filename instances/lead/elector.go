@@ -18,9 +18,11 @@ type Elector struct {
 	reign   atomic.Pointer[reign]
 
 	// Below is what the one goroutine of Run uses.
-	beat  uint64
-	most  uint64 // the greatest term that was ever seen
-	fresh bool   // this elector made the marker: nobody ever led here
+	beat uint64
+	most uint64 // the greatest term that was ever seen
+	// fresh is until when nobody can have led here: this elector made the marker, and
+	// all others wait for longer before they lead without a lock object.
+	fresh time.Time
 	seen  sight
 
 	mu     sync.Mutex

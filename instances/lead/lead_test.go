@@ -78,7 +78,7 @@ func TestAnOrderlyStopHandsOverAtOnce(t *testing.T) {
 		r := newRoom(t, storage.NewMemory(), 2)
 		defer r.stop()
 		first, _ := r.leader(failover)
-		first.work = nil
+		first.works(nil)
 		r.pass(time.Minute)
 		first.cancel()
 		if _, took := r.leader(failover, first); took > 3*time.Second {
@@ -92,7 +92,7 @@ func TestWorkThatStillEndsIsDoneUnderTheLead(t *testing.T) {
 		r := newRoom(t, storage.NewMemory(), 2)
 		defer r.stop()
 		for _, s := range r.servers {
-			s.work = func(ctx context.Context) error {
+			s.works(func(ctx context.Context) error {
 				<-ctx.Done()
 				if !errors.Is(context.Cause(ctx), lead.ErrStopped) {
 					return context.Cause(ctx)
@@ -102,7 +102,7 @@ func TestWorkThatStillEndsIsDoneUnderTheLead(t *testing.T) {
 					t.Errorf("%s lost the lead while its work ended", s.name)
 				}
 				return nil
-			}
+			})
 		}
 		first, _ := r.leader(failover)
 		r.pass(10 * time.Second)
@@ -305,7 +305,7 @@ func TestWorkThatFailsGivesTheOthersAChance(t *testing.T) {
 		defer r.stop()
 		first, _ := r.leader(failover)
 		first.mu.Lock()
-		first.work = func(context.Context) error { return errors.New("no cache") }
+		first.works(func(context.Context) error { return errors.New("no cache") })
 		first.mu.Unlock()
 		first.store.Kill() // loses this reign
 		second, _ := r.leader(failover, first)
@@ -325,7 +325,7 @@ func TestWorkThatDoesNotEndIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, "a", storage.NewMemory())
 		stuck := make(chan struct{})
-		s.work = func(context.Context) error { <-stuck; return nil }
+		s.works(func(context.Context) error { <-stuck; return nil })
 		s.start()
 		<-time.After(time.Second)
 		s.store.Kill()

@@ -100,6 +100,13 @@ func (s *server) lead(ctx context.Context, term uint64) error {
 	return nil
 }
 
+// works sets what the server does while it leads, from the next time on; nil is to wait.
+func (s *server) works(work func(context.Context) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.work = work
+}
+
 // stop ends a server in order.
 func (s *server) stop() {
 	s.cancel()
