@@ -36,7 +36,9 @@ type CollectReport struct {
 // nobody asked for it removes at most gc.max_deletes in a pass.
 //
 // When records or machines cannot be read, all of them, it does nothing and returns the
-// error. Failures with single ones are returned together, and the others are looked at.
+// error. Failures with single ones are returned together, and the others are looked at,
+// unless the provider asks for fewer calls: then the pass ends, and infra.RetryAfter may
+// say when to come back.
 func (m *Manager) Collect(ctx context.Context) (CollectReport, error) {
 	if _, err := m.term(); err != nil {
 		return CollectReport{}, err
@@ -74,7 +76,9 @@ func (m *Manager) Collect(ctx context.Context) (CollectReport, error) {
 	if ctx.Err() != nil {
 		return p.report, fmt.Errorf("collect: %w", ctx.Err())
 	}
-	m.misses.end(p.misses)
+	if !p.stopped {
+		m.misses.end(p.misses)
+	}
 	return p.report, errors.Join(p.errs...)
 }
 
@@ -87,16 +91,24 @@ type pass struct {
 	known  map[string]bool
 	report CollectReport
 	errs   []error
+	// stopped ends the pass early; what it missed does not count then.
+	stopped bool
 }
 
 // maxErrors bounds those that a pass returns.
 const maxErrors = 20
 
 func (p *pass) try(ctx context.Context, instanceID string, f func() error) {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || p.stopped {
 		return
 	}
-	if err := f(); err != nil && len(p.errs) < maxErrors {
+	err := f()
+	if err == nil {
+		return
+	}
+	// To go on asking a provider that asks for fewer calls makes it worse.
+	p.stopped = errors.Is(err, infra.ErrThrottled) || errors.Is(err, ErrNotLeader)
+	if len(p.errs) < maxErrors {
 		p.errs = append(p.errs, fmt.Errorf("collect %s: %w", instanceID, err))
 	}
 }
