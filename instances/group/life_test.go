@@ -237,6 +237,9 @@ func TestANewLeaderRotatesAndMakesNothing(t *testing.T) {
 
 func TestANewLeaderGoesOnWithARotation(t *testing.T) {
 	for passes := range 40 {
+		if inBrief() && passes%8 != 3 {
+			continue
+		}
 		w := settled(t, 2)
 		before := w.members()
 		w.source.kind = "s2"

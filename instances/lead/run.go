@@ -72,7 +72,8 @@ func (e *Elector) lead(ctx context.Context, r *reign, work func(context.Context,
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(ErrDeposed)
 	done := make(chan error, 1)
-	go func() { done <- work(inner, r.term) }()
+	term := r.term
+	go func() { done <- work(inner, term) }()
 
 	r, ended, err := e.hold(ctx, r, done, cancel)
 	if errors.Is(err, ErrStuck) {
