@@ -15,12 +15,12 @@ import (
 func (e *Elector) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*e.timing.call)
 	defer cancel()
-	key, marker := e.opts.Key+".marker", []byte("{\"schema\":1}\n")
 	began := e.opts.Now()
+	key, marker := e.opts.Key+".marker", []byte("{\"schema\":1}\n")
 	_, err := e.opts.Storage.PutIfMatch(ctx, key, marker, "")
 	switch {
 	case err == nil:
-		e.fresh = began.Add(e.timing.take / 2)
+		e.fresh = began
 	case !errors.Is(err, storage.ErrPrecondition):
 		return fmt.Errorf("try the store's conditions: %w", err)
 	}
@@ -60,6 +60,12 @@ func (e *Elector) contend(ctx context.Context) (*reign, time.Duration) {
 	if wait := e.mustWait(now); wait > 0 {
 		return nil, min(wait, e.timing.poll)
 	}
+	if tag == "" && !e.isFresh(now) {
+		if err := e.place(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrPrecondition) {
+			e.opts.Logger.WarnContext(ctx, "the lock object was missing, and could not be made", "error", err)
+		}
+		return nil, e.timing.retry
+	}
 	r, err := e.take(ctx)
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, storage.ErrPrecondition) {
@@ -70,27 +76,67 @@ func (e *Elector) contend(ctx context.Context) (*reign, time.Duration) {
 	return r, 0
 }
 
-// mustWait is how long whoever holds the lock object may still act. An object that is
-// missing may have been deleted while somebody leads.
+// isFresh reports whether nobody can have led here: this elector made the marker, and so
+// lately that another one, which waits a look, makes the object and waits until it may
+// take it, cannot lead before a lease from now is over.
+func (e *Elector) isFresh(now time.Time) bool {
+	return !e.fresh.IsZero() && now.Sub(e.fresh) < e.timing.poll
+}
+
+// mustWait is how long whoever holds the lock object may still act. One that is missing
+// is waited for a look long, for the one that has just made the marker.
 func (e *Elector) mustWait(now time.Time) time.Duration {
 	s := e.seen
-	if s.tag == "" && now.Before(e.fresh) || s.tag != "" && (s.lock.Released || s.lock.Session == e.session) {
+	switch {
+	case s.tag == "" && e.isFresh(now):
+		return 0
+	case s.tag == "":
+		return e.timing.poll - now.Sub(s.since)
+	case !s.lock.Empty && (s.lock.Released || s.lock.Session == e.session):
 		return 0
 	}
 	return e.timing.take - now.Sub(s.since)
 }
 
+// place makes the lock object anew, as nobody's. It was deleted perhaps while somebody
+// leads, and that it is missing cannot be seen to change: so all wait from the new one on.
+func (e *Elector) place(ctx context.Context) error {
+	if err := e.raise(ctx); err != nil {
+		return err
+	}
+	l := e.next(e.most+1, e.opts.Now())
+	l.Empty = true
+	_, err := e.write(ctx, l, "", e.timing.call)
+	return err
+}
+
+// raise learns of the greatest term from whoever knows it beside the lock object.
+func (e *Elector) raise(ctx context.Context) error {
+	if e.opts.Floor == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.timing.rest)
+	defer cancel()
+	floor, err := e.opts.Floor(ctx)
+	if err != nil {
+		return fmt.Errorf("look for the last term: %w", err)
+	}
+	e.most = max(e.most, floor)
+	return nil
+}
+
 // take begins a term. When its answer is lost, the next look shows the object with this
 // elector's session, and the next term is begun.
 func (e *Elector) take(ctx context.Context) (*reign, error) {
-	if e.seen.tag == "" && e.opts.Floor != nil {
-		floor, err := e.opts.Floor(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("look for the last term: %w", err)
+	if e.seen.tag == "" {
+		if err := e.raise(ctx); err != nil {
+			return nil, err
 		}
-		e.most = max(e.most, floor)
 	}
 	from := e.opts.Now()
+	if e.seen.tag == "" && !e.isFresh(from) {
+		return nil, fmt.Errorf("%w: the lock object is missing", storage.ErrPrecondition)
+	}
 	l := e.next(max(e.most, e.seen.lock.Term)+1, from)
 	e.most = l.Term
 	tag, err := e.write(ctx, l, e.seen.tag, e.timing.call)

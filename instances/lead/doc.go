@@ -14,6 +14,10 @@
 // that was stopped and goes on, or whose machine slept, finds its lease over by the
 // first of its two clocks, the monotonic and the wall's.
 //
+// An object that is missing is made anew as nobody's, and then waited for like any other:
+// it may have been deleted while somebody leads. Only who made the marker beside it, at
+// the first start of a shard, leads at once.
+//
 // What was under way when a lease ended is caught by the term, which grows with every
 // leader: whoever writes a record of a later term is refused.
 //

@@ -18,11 +18,9 @@ type Elector struct {
 	reign   atomic.Pointer[reign]
 
 	// Below is what the one goroutine of Run uses.
-	beat uint64
-	most uint64 // the greatest term that was ever seen
-	// fresh is until when nobody can have led here: this elector made the marker, and
-	// all others wait for longer before they lead without a lock object.
-	fresh time.Time
+	beat  uint64
+	most  uint64    // the greatest term that was ever seen
+	fresh time.Time // when this elector made the marker: nobody had led here; zero: it did not
 	seen  sight
 
 	mu     sync.Mutex
@@ -49,7 +47,7 @@ type sight struct {
 type Leader struct {
 	Term     uint64
 	Holder   string
-	Released bool
+	Released bool // nobody leads
 	// Since is when the lock object was seen to change, by this process's clock.
 	Since time.Time
 	// Self: it is this elector.
@@ -99,7 +97,7 @@ func (e *Elector) tell(l lock, at time.Time) {
 	e.most = max(e.most, l.Term)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.leader = Leader{Term: l.Term, Holder: l.Holder, Released: l.Released, Since: at}
+	e.leader = Leader{Term: l.Term, Holder: l.Holder, Released: l.Released || l.Empty, Since: at}
 }
 
 // next is the lock object as this elector writes it now.

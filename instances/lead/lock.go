@@ -23,6 +23,8 @@ type lock struct {
 	Beat    uint64 `json:"beat"`
 	// Released: the holder has ended, and anybody may lead.
 	Released bool `json:"released,omitempty"`
+	// Empty: it stands for one that was missing; nobody leads by it.
+	Empty bool `json:"empty,omitempty"`
 	// RenewedAt, IntervalMS and TimeoutMS are the holder's, for people.
 	RenewedAt  time.Time `json:"renewed_at"`
 	IntervalMS int64     `json:"interval_ms"`

@@ -2,6 +2,7 @@ package lead_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-cloud/berth/instances/config"
+	"github.com/berth-cloud/berth/instances/lead"
 	"github.com/berth-cloud/berth/instances/storage"
 	"github.com/berth-cloud/berth/instances/storage/storagetest"
 )
@@ -39,9 +41,12 @@ func TestNeverTwoLeadersWhateverGoesWrong(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			memory := storage.NewMemory()
 			r := &room{t: t, store: memory}
+			top := &atomic.Uint64{} // as the records say, also when the lock was deleted
 			for i, speed := range speeds {
-				s := newServer(t, string(rune('a'+i)), memory)
-				s.clock.speed = speed
+				s := newServer(t, string(rune('a'+i)), memory, func(o *lead.Options) {
+					o.Floor = func(context.Context) (uint64, error) { return top.Load(), nil }
+				})
+				s.clock.speed, s.top = speed, top
 				r.servers = append(r.servers, s)
 			}
 			for _, s := range r.servers {
@@ -51,6 +56,7 @@ func TestNeverTwoLeadersWhateverGoesWrong(t *testing.T) {
 			defer func() {
 				if t.Failed() {
 					failed = "see above"
+					t.Logf("speeds %v, steps %v", speeds, steps)
 				}
 			}()
 			for _, one := range steps {

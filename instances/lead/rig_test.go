@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,7 +33,8 @@ type server struct {
 	terms  []uint64
 	acting bool
 	work   func(context.Context) error
-	frozen chan struct{} // not nil: the process is stopped
+	frozen chan struct{}  // not nil: the process is stopped
+	top    *atomic.Uint64 // not nil: the greatest term that anybody wrote in
 }
 
 // clock is one that may be wrong: off by an offset, and of another speed.
@@ -86,6 +88,9 @@ func (s *server) lead(ctx context.Context, term uint64) error {
 		s.t.Errorf("%s works twice at once", s.name)
 	}
 	s.terms, s.acting = append(s.terms, term), true
+	if s.top != nil {
+		s.top.Store(max(s.top.Load(), term))
+	}
 	work := s.work
 	s.mu.Unlock()
 	defer func() {
@@ -100,8 +105,8 @@ func (s *server) lead(ctx context.Context, term uint64) error {
 	return nil
 }
 
-// works sets what the server does while it leads, from the next time on; nil is to wait.
-func (s *server) works(work func(context.Context) error) {
+// does says what its work is from the next term on.
+func (s *server) does(work func(context.Context) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.work = work

@@ -72,7 +72,7 @@ func (e *Elector) lead(ctx context.Context, r *reign, work func(context.Context,
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(ErrDeposed)
 	done := make(chan error, 1)
-	term := r.term // r is another one once it is renewed
+	term := r.term
 	go func() { done <- work(inner, term) }()
 
 	r, ended, err := e.hold(ctx, r, done, cancel)
