@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -343,6 +344,13 @@ func (s *stand) ask(w way) (string, error) {
 	s.ok(err)
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
+	for errors.Is(err, syscall.ECONNREFUSED) && ctx.Err() == nil { // it has only just been started
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+		}
+		resp, err = client.Do(req)
+	}
 	if err != nil {
 		s.t.Fatalf("the container at %s does not answer its host: %v", w.from, err)
 	}
