@@ -51,10 +51,9 @@ test: ## Vet, and run unit, real-engine and short end-to-end tests with the race
 	$(GO) vet $(TEST)
 	@# The models of the planner and of the providers take their steps without the
 	@# race detector, which makes them up to twenty times slower; with it, they take fewer below.
-	@# Three packages at once keep two cores busy, as many tests wait for an engine.
 	@$(GO) run ./internal/tools/testsum -count=1 -timeout 5m -run 'History|Crash|Cut|Model|Broken|Moment' \
 		./internal/reconcile/application ./internal/dockerprovider ./provider/memory ./provider/providertest ./backend/hosting
-	@BERTH_TEST_DOCKER=1 BERTH_TEST_BRIEF=1 $(GO) run ./internal/tools/testsum $(RACE) -count=1 -p 3 -timeout 8m $(TEST)
+	@BERTH_TEST_DOCKER=1 BERTH_TEST_BRIEF=1 $(GO) run ./internal/tools/testsum $(RACE) -count=1 -timeout 8m $(TEST)
 
 .PHONY: conformance
 conformance: ## Hold the Docker provider and the backend to every case of their suites, on the real engine

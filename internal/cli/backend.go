@@ -81,10 +81,12 @@ func (a *app) noBackend(ctx context.Context, b *client.Backend, err error) error
 			hint = notYours
 		}
 	case errors.Is(err, client.ErrStranger), errors.As(err, &p) && p.Type == wire.ProblemNotFound:
-		if why = "that is the socket of `berthd server`"; !b.IsServer(ctx) {
-			if p != nil {
-				return err
-			}
+		switch {
+		case b.IsServer(ctx):
+			why = "that is the socket of `berthd server`"
+		case p != nil: // a backend that does not know what was asked for
+			return err
+		default:
 			why = err.Error()
 		}
 	default:

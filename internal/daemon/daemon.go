@@ -2,13 +2,11 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/berth-cloud/berth/internal/api"
@@ -189,34 +187,20 @@ func (d *daemon) listeners() []string {
 
 // serve runs every part until ctx is done or one fails, then ends the others.
 func (d *daemon) serve(ctx context.Context, l net.Listener, server *api.Server) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var wg sync.WaitGroup
-	part := func(name string, run func(ctx context.Context) error) {
-		wg.Go(func() {
-			if err := run(ctx); err != nil && ctx.Err() == nil {
-				cancel(fmt.Errorf("%s: %w", name, err))
-			}
+	return Together(ctx, func(part Part) {
+		part("api", func(ctx context.Context) error { return api.Serve(ctx, l, server) })
+		part("engine", d.engine.Run)
+		part("store changes", d.watchStore)
+		part("engine events", func(ctx context.Context) error {
+			d.engine.Watch(ctx, "docker events", d.watchEngine, d.missedEvents)
+			return nil
 		})
-	}
-	part("api", func(ctx context.Context) error { return api.Serve(ctx, l, server) })
-	part("engine", d.engine.Run)
-	part("store changes", d.watchStore)
-	part("engine events", func(ctx context.Context) error {
-		d.engine.Watch(ctx, "docker events", d.watchEngine, d.missedEvents)
-		return nil
+		part("provider events", d.watchProviders)
+		part("data plane link", func(ctx context.Context) error { d.link.Run(ctx); return nil })
+		part("data plane", func(ctx context.Context) error { d.super.run(ctx, d.lost); return nil })
+		part("prune", d.prune)
+		d.logger.InfoContext(ctx, "berthd serves", "socket", d.cfg.Socket, "data", d.cfg.DataDir, "instance", d.instance, "version", d.cfg.Version)
 	})
-	part("provider events", d.watchProviders)
-	part("data plane link", func(ctx context.Context) error { d.link.Run(ctx); return nil })
-	part("data plane", func(ctx context.Context) error { d.super.run(ctx, d.lost); return nil })
-	part("prune", d.prune)
-	d.logger.InfoContext(ctx, "berthd serves", "socket", d.cfg.Socket, "data", d.cfg.DataDir, "instance", d.instance, "version", d.cfg.Version)
-	<-ctx.Done()
-	wg.Wait()
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil
 }
 
 const (

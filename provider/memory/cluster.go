@@ -71,6 +71,13 @@ func (c *Cluster) signalLocked(instance id.ID) {
 	}
 }
 
+// signal is signalLocked for what is different outside of the cluster.
+func (c *Cluster) signal(instance id.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.signalLocked(instance)
+}
+
 // change is closed when anything changes from now on.
 func (c *Cluster) change() <-chan struct{} {
 	c.mu.Lock()

@@ -231,6 +231,7 @@ func (p *Provider) removeAll(ctx context.Context, rec *record) error {
 		return err
 	}
 	err := p.wire.do(ctx, "remove the record of "+instance.String(), func() error {
+		defer p.cluster.signal(instance) // who follows it has seen its containers go, and waits for this
 		return p.store.Delete(ctx, recordKey(instance), rec.version)
 	})
 	if err == nil || errors.Is(err, provider.ErrNotFound) {

@@ -1,12 +1,14 @@
 package workloads_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
 	"github.com/berth-cloud/berth/internal/api/workloads"
 	"github.com/berth-cloud/berth/internal/wire"
 	"github.com/berth-cloud/berth/provider"
+	"github.com/berth-cloud/berth/provider/memory"
 )
 
 func TestAStrategyThatTheProviderLacksIsRefusedWithTheFirstFile(t *testing.T) {
@@ -24,12 +26,25 @@ func TestAStrategyThatTheProviderLacksIsRefusedWithTheFirstFile(t *testing.T) {
 
 func TestAStopWaitsForTheEndOfARollout(t *testing.T) {
 	r := newRig(t)
-	if _, err := r.apply("shop:1"); err != nil { // nobody drives it: it stays open
+	open := make(chan struct{})
+	r.Provider.Cluster().AddImage("shop:1", memory.Image{
+		Entrypoint: []string{"/later"},
+		Programs: map[string]memory.Program{"/later": func(ctx context.Context, p *memory.Process) int {
+			select {
+			case <-open:
+				return memory.Serve(ctx, p)
+			case <-ctx.Done():
+				return 1
+			}
+		}},
+	})
+	if _, err := r.apply("shop:1"); err != nil { // it is not ready, so that it stays open
 		t.Fatal(err)
 	}
 	if _, err := r.Service.Stop(r.ctx, "shop"); !errors.Is(err, provider.ErrBusy) {
 		t.Errorf("stop in the middle of a rollout: %v", err)
 	}
+	close(open)
 	stop := r.run()
 	defer stop()
 	r.await("ready", func(w wire.WorkloadStatus) bool { return w.Ready })

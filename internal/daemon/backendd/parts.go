@@ -2,11 +2,8 @@ package backendd
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"net/http"
-	"sync"
 
 	"golang.org/x/net/netutil"
 
@@ -48,51 +45,37 @@ func (b *backendd) serve(ctx context.Context, l *listeners) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var wg sync.WaitGroup
-	part := func(name string, run func(ctx context.Context) error) {
-		wg.Go(func() {
-			if err := run(ctx); err != nil && ctx.Err() == nil {
-				cancel(fmt.Errorf("%s: %w", name, err))
-			}
+	return daemon.Together(ctx, func(part daemon.Part) {
+		part("server", func(ctx context.Context) error {
+			return b.listen(ctx, netutil.LimitListener(l.port, maxConns), &http.Server{
+				Handler: handler, TLSConfig: b.set.TLS(), ReadHeaderTimeout: headerTimeout,
+			})
 		})
-	}
-	part("server", func(ctx context.Context) error {
-		return b.listen(ctx, netutil.LimitListener(l.port, maxConns), &http.Server{
-			Handler: handler, TLSConfig: b.set.TLS(), ReadHeaderTimeout: headerTimeout,
+		// Not limited: a connection that was wrapped does not tell who is at its other end,
+		// and only the operator can connect.
+		part("operator", func(ctx context.Context) error {
+			return b.listen(ctx, l.operator, &http.Server{
+				Handler: operator, ConnContext: api.ConnContext, ReadHeaderTimeout: headerTimeout,
+			})
 		})
-	})
-	// Not limited: a connection that was wrapped does not tell who is at its other end,
-	// and only the operator can connect.
-	part("operator", func(ctx context.Context) error {
-		return b.listen(ctx, l.operator, &http.Server{
-			Handler: operator, ConnContext: api.ConnContext, ReadHeaderTimeout: headerTimeout,
+		part("engine", b.engine.Run)
+		part("callbacks", b.outbox.Run)
+		if b.firewall != nil {
+			part("firewall", b.firewall.watch)
+		}
+		if b.routes != nil {
+			part("routes", func(ctx context.Context) error { return b.routes.Run(ctx, b.hosting.Routes) })
+			part("data plane", func(ctx context.Context) error { b.planeAt.Expect(ctx, answerTime, errMute); return nil })
+		}
+		part("docker engine", func(ctx context.Context) error { b.engineAt.Expect(ctx, answerTime, errMute); return nil })
+		part("events", func(ctx context.Context) error {
+			b.engine.Watch(ctx, "leases", b.watch, nil)
+			return nil
 		})
+		b.logger.InfoContext(ctx, "the backend serves", "name", b.set.Name, "address", l.port.Addr().String(), "tls", b.set.TLS() != nil,
+			"data", b.opts.DataDir, "socket", b.opts.Socket, "instance", b.instance, "version", b.opts.Version)
+		if b.opts.Serving != nil {
+			b.opts.Serving(l.port.Addr())
+		}
 	})
-	part("engine", b.engine.Run)
-	part("callbacks", b.outbox.Run)
-	if b.firewall != nil {
-		part("firewall", b.firewall.watch)
-	}
-	if b.routes != nil {
-		part("routes", func(ctx context.Context) error { return b.routes.Run(ctx, b.hosting.Routes) })
-		part("data plane", func(ctx context.Context) error { b.planeAt.Expect(ctx, answerTime, errMute); return nil })
-	}
-	part("docker engine", func(ctx context.Context) error { b.engineAt.Expect(ctx, answerTime, errMute); return nil })
-	part("events", func(ctx context.Context) error {
-		b.engine.Watch(ctx, "leases", b.watch, nil)
-		return nil
-	})
-	b.logger.InfoContext(ctx, "the backend serves", "name", b.set.Name, "address", l.port.Addr().String(), "tls", b.set.TLS() != nil,
-		"data", b.opts.DataDir, "socket", b.opts.Socket, "instance", b.instance, "version", b.opts.Version)
-	if b.opts.Serving != nil {
-		b.opts.Serving(l.port.Addr())
-	}
-	<-ctx.Done()
-	wg.Wait()
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil
 }

@@ -71,7 +71,7 @@ func untilLine(t testing.TB, r *rig, id, want string) {
 
 func TestStartAndStopMayBeRepeated(t *testing.T) {
 	r := newRig(t)
-	id := r.create(r.probe("again", "wait"))
+	id := r.create(r.probe("again", "out:up", "wait"))
 	for range 2 {
 		if err := r.Stop(r.ctx(), id, time.Second); err != nil {
 			t.Errorf("stop of a created container: %v", err)
@@ -82,6 +82,7 @@ func TestStartAndStopMayBeRepeated(t *testing.T) {
 			t.Errorf("start: %v", err)
 		}
 	}
+	untilLine(t, r, id, "up") // before that it hears no signal
 	for range 2 {
 		if err := r.Stop(r.ctx(), id, time.Minute); err != nil {
 			t.Errorf("stop: %v", err)
