@@ -1,8 +1,13 @@
 package proxy
 
 import (
+	"bufio"
 	"context"
 	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
@@ -83,4 +88,52 @@ func TestAStopCutsWhatIsLeftAtItsDeadline(t *testing.T) {
 		t.Error("the request looks answered")
 	}
 	until(t, "nothing in flight", func() bool { return r.p.inFlight() == 0 })
+}
+
+// lateHead holds the first write to a taken-over connection back until another
+// one has overtaken it, or a while has passed.
+type lateHead struct{ http.ResponseWriter }
+
+func (w lateHead) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w lateHead) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	c, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	return &lateConn{Conn: c, overtaken: make(chan struct{})}, rw, err
+}
+
+type lateConn struct {
+	net.Conn
+	first, second sync.Once
+	overtaken     chan struct{}
+}
+
+func (c *lateConn) Write(p []byte) (n int, err error) {
+	late := false
+	c.first.Do(func() { late = true })
+	if late {
+		select {
+		case <-c.overtaken:
+		case <-time.After(50 * time.Millisecond):
+		}
+		return c.Conn.Write(p)
+	}
+	defer c.second.Do(func() { close(c.overtaken) })
+	return c.Conn.Write(p)
+}
+
+func TestNoCloseFrameGoesAheadOfTheHead(t *testing.T) {
+	r := newRig(t, nil)
+	_, wa := echo(t)
+	r.swap(routeTo("ws", "app.test", "/ws", targets(wa)...))
+	r.p.leaving.Store(true)
+	late := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.p.ServeHTTP(lateHead{w}, req)
+	}))
+	defer late.Close()
+	r.addr = address(late)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, _, err := r.websocket().Read(ctx); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		t.Errorf("the client saw %v, want close status 1001", err)
+	}
 }

@@ -32,6 +32,8 @@ func (x *exchange) upgrade(res *http.Response) error {
 	_ = x.c.nc.SetDeadline(noDeadline)
 
 	tn := newTunnel(x, client, strings.EqualFold(asked, "websocket"))
+	// No close frame of ours may go ahead of the head.
+	tn.toClient.mu.Lock()
 	x.t.mu.Lock()
 	x.onEnd = tn.end
 	if x.ended.Load() || x.p.leaving.Load() {
@@ -42,7 +44,9 @@ func (x *exchange) upgrade(res *http.Response) error {
 	head := switchingHead(res)
 	fromClient := buffered(rw.Reader)
 	fromTarget := buffered(x.c.br)
-	if _, err := client.Write(head); err == nil {
+	_, err = client.Write(head)
+	tn.toClient.mu.Unlock()
+	if err == nil {
 		tn.run(fromClient, fromTarget)
 	}
 	tn.forced.Stop()
