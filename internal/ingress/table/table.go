@@ -62,6 +62,9 @@ type Target struct {
 	ID      string `json:"id"`      // container name; unique over all tables
 	Address string `json:"address"` // "10.210.0.5:8080"
 	Weight  int    `json:"weight"`  // share against its siblings; 0 means 1
+	// Node is the id of the node through which the address is reached; "" is this
+	// machine.
+	Node string `json:"node,omitempty"`
 }
 
 // Ack says that a table is on disk and in use.
