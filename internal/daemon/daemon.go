@@ -116,7 +116,7 @@ const passCeiling = 5 * time.Second
 func (d *daemon) wire(plane *controlclient.Client) {
 	wake := func(service string) { d.engine.Kick(serviceKey(service)) }
 	d.memory = application.NewMemory(nil)
-	d.puller = application.NewPuller(d.runtime, time.Now, wake)
+	d.puller = application.NewPuller(time.Now, wake)
 	d.puller.Logger = d.logger
 	d.link = ingress.NewLink(plane, d.logger, wake, d.freshPlane, d.lostPlane)
 	d.pusher = &ingress.Pusher{Store: d.store, Plane: plane, Link: d.link, Facts: facts, Wake: wake}
