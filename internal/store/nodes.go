@@ -26,8 +26,11 @@ type Placement struct {
 	// Nodes has the node of replica n at n modulo its length; an app that is placed whole
 	// has one. It is never empty.
 	Nodes []string
-	// Why is for people: least loaded, by label, moved from a node that is lost.
-	Why       string
+	// Lost are nodes that are offline and were given up for this app: what of it may still
+	// run there counts no more.
+	Lost []string
+	// Attempt is the newest of the app's attempts that this was decided for.
+	Attempt   int64
 	UpdatedAt time.Time
 }
 

@@ -45,10 +45,10 @@ func (s *Store) DeleteNode(ctx context.Context, id string) error {
 	return nil
 }
 
-const placementColumns = `app_id, nodes, why, updated_at`
+const placementColumns = `app_id, nodes, lost, attempt_id, updated_at`
 
 func scanPlacement(r rowScanner) (p store.Placement, err error) {
-	err = r.Scan(&p.AppID, asJSON(&p.Nodes), &p.Why, asTime(&p.UpdatedAt))
+	err = r.Scan(&p.AppID, asJSON(&p.Nodes), asJSON(&p.Lost), &p.Attempt, asTime(&p.UpdatedAt))
 	return p, err
 }
 
@@ -97,5 +97,9 @@ func (t *tx) savePlacement(p store.Placement) error {
 	if err != nil {
 		return err
 	}
-	return t.do(`INSERT OR REPLACE INTO placements (`+placementColumns+`) VALUES (?, ?, ?, ?)`, p.AppID, nodes, p.Why, stamp(p.UpdatedAt))
+	lost, err := toJSON(p.Lost)
+	if err != nil {
+		return err
+	}
+	return t.do(`INSERT OR REPLACE INTO placements (`+placementColumns+`) VALUES (?, ?, ?, ?, ?)`, p.AppID, nodes, lost, p.Attempt, stamp(p.UpdatedAt))
 }

@@ -13,6 +13,7 @@ CREATE TABLE nodes (
 CREATE TABLE placements (
     app_id     TEXT NOT NULL PRIMARY KEY REFERENCES apps (name) ON DELETE CASCADE,
     nodes      TEXT NOT NULL,
-    why        TEXT NOT NULL,
+    lost       TEXT NOT NULL,
+    attempt_id INTEGER NOT NULL,
     updated_at INTEGER
 ) STRICT, WITHOUT ROWID;
