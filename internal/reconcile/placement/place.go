@@ -18,6 +18,9 @@ type Node struct {
 	// Closed says why nothing new is placed here, a clause such as "it is cordoned"; "" is
 	// open.
 	Closed string
+	// Leave: an app that is placed whole is not to stay here either. One that is closed
+	// otherwise keeps those that it has.
+	Leave bool
 	// Lost: what ran here is given up.
 	Lost bool
 	Load int // replicas of all apps that are placed here
@@ -89,14 +92,20 @@ func (n *Node) name() string {
 // unfit says why nothing of the app may come to a node.
 func (p *placing) unfit(n *Node) string {
 	switch {
-	case p.w.Node != "" && p.w.Node != n.name() && p.w.Node != n.ID:
-		return "the app asks for " + p.w.Node
 	case n.Lost:
 		return "it is lost"
 	case !n.Online:
 		return "it is offline"
 	case n.Closed != "":
 		return n.Closed
+	}
+	return p.asked(n)
+}
+
+// asked says what the app asks for that a node is not.
+func (p *placing) asked(n *Node) string {
+	if p.w.Node != "" && p.w.Node != n.name() && p.w.Node != n.ID {
+		return "the app asks for " + p.w.Node
 	}
 	for _, k := range slices.Sorted(maps.Keys(p.w.Labels)) {
 		if n.Labels[k] != p.w.Labels[k] {
@@ -116,7 +125,9 @@ func (p *placing) none() error {
 
 // fixed leaves an app where it is.
 func (p *placing) fixed() ([]string, error) {
-	if at := p.w.Has[0]; p.w.Node != "" && !slices.Contains(p.w.Has, p.w.Node) && (p.byID[at] == nil || p.byID[at].name() != p.w.Node) {
+	if at := p.w.Has[0]; p.byID[at] == nil && p.w.Node != "" {
+		return p.whole() // what it had is gone with its node, and it is said where to begin anew
+	} else if p.w.Node != "" && !slices.Contains(p.w.Has, p.w.Node) && (p.byID[at] == nil || p.byID[at].name() != p.w.Node) {
 		return nil, fmt.Errorf("%w: app %s asks for node %s and cannot leave %s: %s", ErrNoNode, p.w.App, p.w.Node, p.nameOf(at), p.w.Fixed)
 	}
 	return slices.Clone(p.w.Has), nil
@@ -138,9 +149,14 @@ func (p *placing) stays(id string) bool {
 	return slices.Contains(p.open, n)
 }
 
+// whole leaves an app where it is for as long as it can: its services may be changed one
+// by one, and are to find each other meanwhile.
 func (p *placing) whole() ([]string, error) {
-	if len(p.w.Has) > 0 && p.stays(p.w.Has[0]) {
-		return p.w.Has[:1:1], nil
+	if len(p.w.Has) > 0 {
+		n := p.byID[p.w.Has[0]]
+		if n != nil && !n.Lost && (p.w.Stay || !n.Leave && p.asked(n) == "") {
+			return p.w.Has[:1:1], nil
+		}
 	}
 	n := p.least()
 	if n == nil {

@@ -30,14 +30,18 @@ func TestWhereAnAppIsPlaced(t *testing.T) {
 		nodes []Node
 		at    string // nodes, or part of the error
 	}{
-		"on this machine when there is no other": {Want{Replicas: 3}, []Node{node("")}, "[]"},
-		"on the least loaded":                    {Want{}, []Node{node("", loaded(4)), node("a", loaded(2)), node("b", loaded(1))}, "[b]"},
-		"on the first of equals, in any order":   {Want{}, []Node{node("b"), node("a")}, "[a]"},
-		"where it is, though another has less":   {Want{Has: []string{"a"}}, []Node{node("a", loaded(9)), node("b")}, "[a]"},
-		"by name":                                {Want{Node: "local"}, []Node{node("", loaded(9)), node("a")}, "[]"},
-		"by label":                               {Want{Labels: map[string]string{"disk": "ssd"}}, []Node{node("a"), node("b", labelled("disk", "ssd"))}, "[b]"},
-		"on none that is closed":                 {Want{}, []Node{node("a", closed("it is cordoned")), node("b", loaded(5))}, "[b]"},
-		"elsewhere when its node is drained":     {Want{Has: []string{"a"}}, []Node{node("a", closed("it is being drained")), node("b")}, "[b]"},
+		"on this machine when there is no other":                             {Want{Replicas: 3}, []Node{node("")}, "[]"},
+		"on the least loaded":                                                {Want{}, []Node{node("", loaded(4)), node("a", loaded(2)), node("b", loaded(1))}, "[b]"},
+		"on the first of equals, in any order":                               {Want{}, []Node{node("b"), node("a")}, "[a]"},
+		"where it is, though another has less":                               {Want{Has: []string{"a"}}, []Node{node("a", loaded(9)), node("b")}, "[a]"},
+		"by name":                                                            {Want{Node: "local"}, []Node{node("", loaded(9)), node("a")}, "[]"},
+		"by label":                                                           {Want{Labels: map[string]string{"disk": "ssd"}}, []Node{node("a"), node("b", labelled("disk", "ssd"))}, "[b]"},
+		"on none that is closed":                                             {Want{}, []Node{node("a", closed("it is cordoned")), node("b", loaded(5))}, "[b]"},
+		"elsewhere when its node is drained":                                 {Want{Has: []string{"a"}}, []Node{node("a", closed("it is being drained"), func(n *Node) { n.Leave = true }), node("b")}, "[b]"},
+		"where it is when its node is cordoned":                              {Want{Has: []string{"a"}}, []Node{node("a", closed("it is cordoned")), node("b")}, "[a]"},
+		"where it is while its node is offline":                              {Want{Has: []string{"a"}}, []Node{node("a", offline), node("b")}, "[a]"},
+		"elsewhere when it asks for that":                                    {Want{Has: []string{"a"}, Node: "b"}, []Node{node("a"), node("b")}, "[b]"},
+		"anew where it asks, when its volumes are gone with their node":      {Want{Has: []string{"a"}, Fixed: "x", Node: "b"}, []Node{node("b")}, "[b]"},
 		"where it is, when nothing changed, though it is closed and offline": {Want{Has: []string{"a"}, Stay: true}, []Node{node("a", closed("x"), offline), node("b")}, "[a]"},
 		"elsewhere when its node is lost":                                    {Want{Has: []string{"a"}, Stay: true}, []Node{node("a", lost), node("b")}, "[b]"},
 		"elsewhere when nobody knows its node":                               {Want{Has: []string{"gone"}, Stay: true}, []Node{node("b")}, "[b]"},
@@ -111,7 +115,7 @@ func TestAnyPlacementKeepsItsPromises(t *testing.T) {
 		for i, id := range at {
 			n, known := by[id]
 			_, fits := open[id]
-			stayed := w.Stay && len(had) > 0 && had[i%len(had)] == id
+			stayed := (w.Stay || !w.Spread) && len(had) > 0 && had[i%len(had)] == id
 			if !known || n.Lost || !fits && !stayed {
 				t.Fatalf("replica %d on %q of %v", i, id, nodes)
 			}

@@ -1,0 +1,147 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/store"
+)
+
+// ErrUnknownNode: no machine of that id has joined.
+var ErrUnknownNode = errors.New("no such node")
+
+// Stay is an app that a drain does not move, and why.
+type Stay struct{ App, Why string }
+
+// DrainPlan is what a drain does.
+type DrainPlan struct {
+	Moves []string // apps
+	Stays []Stay
+}
+
+// SetCordon closes a node for what is new, or opens it again.
+func (n *Nodes) SetCordon(ctx context.Context, id string, on bool) error {
+	return n.change(ctx, id, func(row *store.Node) { row.Cordoned = on })
+}
+
+// Drain begins to empty a node: apps without volumes move, as by a restart. It goes on
+// by itself, also after a restart of the control plane. A zero deadline is none.
+func (n *Nodes) Drain(ctx context.Context, id string, by time.Time) (DrainPlan, error) {
+	err := n.change(ctx, id, func(row *store.Node) {
+		if row.DrainingSince.IsZero() {
+			row.DrainingSince = n.opts.Now()
+		}
+		row.DrainBy = by
+	})
+	if err != nil {
+		return DrainPlan{}, err
+	}
+	plan, err := n.on(ctx, id)
+	if err != nil {
+		return plan, err
+	}
+	return plan, n.moveAll(ctx, plan.Moves)
+}
+
+// Undrain ends a drain: what has moved stays where it is.
+func (n *Nodes) Undrain(ctx context.Context, id string) error {
+	return n.change(ctx, id, func(row *store.Node) { row.DrainingSince, row.DrainBy = time.Time{}, time.Time{} })
+}
+
+func (n *Nodes) change(ctx context.Context, id string, change func(*store.Node)) error {
+	n.deciding.Lock()
+	defer n.deciding.Unlock()
+	r, err := n.roster(ctx)
+	if err != nil {
+		return err
+	}
+	if !r.here(id) {
+		return fmt.Errorf("%w: %s", ErrUnknownNode, id)
+	}
+	row := r.rows[id]
+	row.ID = id
+	change(&row)
+	return n.opts.Store.SaveNode(ctx, row)
+}
+
+// on says which apps are on a node, and whether they can leave it.
+func (n *Nodes) on(ctx context.Context, id string) (plan DrainPlan, err error) {
+	placements, err := n.opts.Store.ListPlacements(ctx)
+	if err != nil {
+		return plan, err
+	}
+	for _, p := range placements {
+		if !slices.Contains(p.Nodes, id) {
+			continue
+		}
+		services, err := n.opts.Store.ListDesiredServices(ctx, p.AppID)
+		if err != nil {
+			return plan, err
+		}
+		if len(services) == 0 {
+			continue // it is being deleted
+		}
+		w, attempt, err := n.want(ctx, &services[0], &p, services)
+		switch {
+		case err != nil:
+			return plan, err
+		case w.Fixed != "":
+			plan.Stays = append(plan.Stays, Stay{p.AppID, w.Fixed})
+		case w.Node != "":
+			plan.Stays = append(plan.Stays, Stay{p.AppID, "its file asks for this node"})
+		case attempt > p.Attempt: // a change is on its way, and places it anew
+		default:
+			plan.Moves = append(plan.Moves, p.AppID)
+		}
+	}
+	return plan, nil
+}
+
+func (n *Nodes) moveAll(ctx context.Context, apps []string) error {
+	var failed []error
+	for _, app := range apps {
+		if err := n.opts.Move(ctx, app); err != nil {
+			failed = append(failed, fmt.Errorf("move app %s: %w", app, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// Drained reports whether nothing of ours runs on a node any more.
+func (n *Nodes) Drained(ctx context.Context, id string) (bool, error) {
+	containers, _, err := n.opts.Fleet.Holds(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(containers, func(s docker.ContainerState) bool { return s.Running() }), nil
+}
+
+// Holds says what would be lost with a node, "" for nothing.
+func (n *Nodes) Holds(ctx context.Context, id string) (string, error) {
+	plan, err := n.on(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	var why []string
+	for _, s := range plan.Stays {
+		why = append(why, fmt.Sprintf("app %s: %s", s.App, s.Why))
+	}
+	if len(why) > 0 {
+		return strings.Join(why, "; "), nil
+	}
+	_, volumes, err := n.opts.Fleet.Holds(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	for _, v := range volumes {
+		if v.Labels[docker.LabelFiles] == "" {
+			return fmt.Sprintf("volume %s is on it, which no app uses", v.Name), nil
+		}
+	}
+	return "", nil
+}
