@@ -32,7 +32,7 @@ func changeAction(old, wanted *spec.Service) wire.Action {
 		return wire.ActionUpdate
 	case spec.EffectScale:
 		return wire.ActionScale
-	case spec.EffectRoute, spec.EffectSettings:
+	case spec.EffectPlace, spec.EffectRoute, spec.EffectSettings:
 		return wire.ActionRoute
 	}
 	return wire.ActionUnchanged

@@ -73,7 +73,7 @@ func (s *Server) planDelete(st *appState) planned {
 
 // planRollback plans that a service run a release of its own again. What no
 // release records for good, because it changes without one, stays as it is:
-// replicas, routes and labels.
+// replicas, routes, labels and the node.
 func (s *Server) planRollback(st *appState, current serviceState, to *store.Release) planned {
 	p := s.newPlanned(st, store.AttemptRollback)
 	p.change.Expect = map[string]int64{current.desired.Name: current.desired.Generation}
@@ -81,6 +81,7 @@ func (s *Server) planRollback(st *appState, current serviceState, to *store.Rele
 	wanted := asWanted(to.Spec)
 	now := &current.desired.Spec
 	wanted.Domains, wanted.Path, wanted.Labels = now.Domains, now.Path, now.Labels
+	wanted.Placement = now.Placement
 	if !wanted.Exclusive() {
 		wanted.Replicas = now.Replicas
 	}
@@ -223,6 +224,9 @@ func (p *planned) update(current serviceState, wanted *spec.Service, refresh boo
 		step.Notices = append(step.Notices, "the image is looked up again; if the tag has moved, it is rolled out")
 	case ends:
 		step.Action = wire.ActionRoute
+	}
+	if !now.Placement.Equal(wanted.Placement) {
+		step.Notices = append(step.Notices, placeNotice(now.Placement, wanted))
 	}
 	p.lightly(&step, current, wanted)
 	p.freshSecrets(&step, current, wanted)
