@@ -16,8 +16,6 @@ type Node struct {
 	DrainBy       time.Time
 	// OfflineSince is when it was seen to be away, zero while it is connected.
 	OfflineSince time.Time
-	// LostAt is when what ran on it was given up, to be started elsewhere.
-	LostAt time.Time
 }
 
 // Placement says which nodes an app runs on.

@@ -69,7 +69,7 @@ func (c *controller) Name() string { return Key(c.id).String() }
 
 func (c *controller) Reconcile(ctx context.Context) (reconcile.Result, error) {
 	switch since, offline := c.r.offline(c.id); {
-	case !c.r.here(c.id):
+	case c.r.gone(c.id):
 		return c.gone(ctx)
 	case offline:
 		return c.offline(ctx, since)
@@ -99,8 +99,8 @@ func (c *controller) offline(ctx context.Context, since time.Time) (reconcile.Re
 		if since.IsZero() {
 			since = now
 		}
-		err := c.n.change(ctx, c.id, func(row *store.Node) { row.OfflineSince = since })
-		if err != nil {
+		c.row.ID, c.row.OfflineSince = c.id, since
+		if err := c.n.note(ctx, c.id, func(row *store.Node) { row.OfflineSince = since }); err != nil {
 			return reconcile.Result{}, err
 		}
 	}
@@ -134,7 +134,7 @@ func (c *controller) offline(ctx context.Context, since time.Time) (reconcile.Re
 func (c *controller) online(ctx context.Context) (reconcile.Result, error) {
 	if !c.row.OfflineSince.IsZero() {
 		c.n.opts.Back(c.id)
-		if err := c.n.change(ctx, c.id, func(row *store.Node) { row.OfflineSince, row.LostAt = time.Time{}, time.Time{} }); err != nil {
+		if err := c.n.note(ctx, c.id, func(row *store.Node) { row.OfflineSince = time.Time{} }); err != nil {
 			return reconcile.Result{}, err
 		}
 		apps, err := c.placed(ctx)

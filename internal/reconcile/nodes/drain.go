@@ -60,9 +60,24 @@ func (n *Nodes) change(ctx context.Context, id string, change func(*store.Node))
 	if err != nil {
 		return err
 	}
-	if !r.here(id) {
+	if _, joined := r.members[id]; id != "" && !joined || r.gone(id) {
 		return fmt.Errorf("%w: %s", ErrUnknownNode, id)
 	}
+	return n.save(ctx, r, id, change)
+}
+
+// note changes what is kept of a node, whoever knows it.
+func (n *Nodes) note(ctx context.Context, id string, change func(*store.Node)) error {
+	n.deciding.Lock()
+	defer n.deciding.Unlock()
+	r, err := n.roster(ctx)
+	if err != nil {
+		return err
+	}
+	return n.save(ctx, r, id, change)
+}
+
+func (n *Nodes) save(ctx context.Context, r *roster, id string, change func(*store.Node)) error {
 	row := r.rows[id]
 	row.ID = id
 	change(&row)

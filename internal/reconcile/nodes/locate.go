@@ -56,12 +56,8 @@ func (n *Nodes) Locate(ctx context.Context, d *store.DesiredService) (Location, 
 // long enough.
 func (n *Nodes) mustLeave(r *roster, p *store.Placement, d *store.DesiredService) bool {
 	return slices.ContainsFunc(p.Nodes, func(id string) bool {
-		if !r.here(id) {
-			return true
-		}
-		since, offline := r.offline(id)
 		after, moves := spec.MovesAfter(&d.Spec)
-		return offline && moves && !n.opts.Now().Before(since.Add(after))
+		return r.gone(id) || moves && n.overdue(r, id, after)
 	})
 }
 
@@ -105,7 +101,7 @@ func (n *Nodes) decide(ctx context.Context, d *store.DesiredService) (store.Plac
 	if err != nil {
 		return p, err
 	}
-	candidates, lost, err := n.candidates(ctx, r, d.AppID, services)
+	candidates, lost, err := n.candidates(ctx, r, &p, d.AppID, services)
 	if err != nil {
 		return p, err
 	}
@@ -171,7 +167,7 @@ func (n *Nodes) want(ctx context.Context, d *store.DesiredService, p *store.Plac
 }
 
 // candidates are the nodes as one app may see them; lost are those that it has to leave.
-func (n *Nodes) candidates(ctx context.Context, r *roster, app string, services []store.DesiredService) (all []placement.Node, lost map[string]bool, err error) {
+func (n *Nodes) candidates(ctx context.Context, r *roster, p *store.Placement, app string, services []store.DesiredService) (all []placement.Node, lost map[string]bool, err error) {
 	load, err := n.load(ctx, app)
 	if err != nil {
 		return nil, nil, err
@@ -190,7 +186,8 @@ func (n *Nodes) candidates(ctx context.Context, r *roster, app string, services 
 		case row.Cordoned:
 			c.Closed = "it is cordoned"
 		}
-		c.ID, c.Load = id, load[id]
+		c.ID, c.Load, c.Lost = id, load[id], moves && n.overdue(r, id, after)
+		lost[id] = c.Lost
 		all = append(all, c)
 	}
 	add("", placement.Node{Name: spec.LocalNode, Online: true})
@@ -199,10 +196,12 @@ func (n *Nodes) candidates(ctx context.Context, r *roster, app string, services 
 			continue
 		}
 		c := placement.Node{Name: cmp.Or(m.Name, id), Labels: m.Labels, Online: m.Online}
-		if since, offline := r.offline(id); offline && moves && !n.opts.Now().Before(since.Add(after)) {
-			c.Lost, lost[id] = true, true
-		}
 		add(id, c)
+	}
+	for _, id := range p.Nodes {
+		if _, joined := r.members[id]; !joined && id != "" {
+			add(id, placement.Node{})
+		}
 	}
 	return all, lost, nil
 }
@@ -224,12 +223,9 @@ func (n *Nodes) load(ctx context.Context, but string) (map[string]int, error) {
 	load := map[string]int{}
 	for i := range services {
 		s := &services[i]
-		if s.AppID == but || s.Suspended || s.Stopped {
-			continue
-		}
 		on := at[s.AppID]
-		if len(on) == 0 {
-			on = []string{""}
+		if s.AppID == but || s.Suspended || s.Stopped || len(on) == 0 {
+			continue
 		}
 		for replica := range s.Replicas {
 			load[on[replica%len(on)]]++
@@ -241,7 +237,7 @@ func (n *Nodes) load(ctx context.Context, but string) (map[string]int, error) {
 // givenUp are the nodes whose containers of the app count no more: what was given up
 // before and is not back yet, and what is left now as it is lost.
 func (n *Nodes) givenUp(r *roster, p *store.Placement, at []string, lost map[string]bool) []string {
-	out := slices.DeleteFunc(slices.Clone(p.Lost), func(id string) bool { return !r.here(id) || slices.Contains(at, id) })
+	out := slices.DeleteFunc(slices.Clone(p.Lost), func(id string) bool { return r.gone(id) || slices.Contains(at, id) })
 	for _, id := range p.Nodes {
 		if lost[id] && !slices.Contains(at, id) && !slices.Contains(out, id) {
 			out = append(out, id)

@@ -92,13 +92,18 @@ func (n *Nodes) roster(ctx context.Context) (*roster, error) {
 	return r, nil
 }
 
-// here reports whether a node is a machine that is not known to be gone; this one always is.
-func (r *roster) here(id string) bool {
-	m, ok := r.members[id]
-	return id == "" || ok && !m.Gone
+// gone reports whether it is known of a node that it is no more. One that nobody tells of
+// may only not have been read yet.
+func (r *roster) gone(id string) bool { return r.members[id].Gone }
+
+// overdue reports whether a node is offline for so long.
+func (n *Nodes) overdue(r *roster, id string, after time.Duration) bool {
+	since, offline := r.offline(id)
+	return offline && !since.IsZero() && !n.opts.Now().Before(since.Add(after))
 }
 
-// offline reports whether a node cannot be reached, and since when.
+// offline reports whether a node cannot be reached, and since when: zero when that is not
+// known yet.
 func (r *roster) offline(id string) (since time.Time, offline bool) {
 	m, ok := r.members[id]
 	if id == "" || ok && m.Online {

@@ -8,10 +8,10 @@ import (
 	"github.com/berth-cloud/berth/internal/store"
 )
 
-const nodeColumns = `id, cordoned, draining_since, drain_by, offline_since, lost_at`
+const nodeColumns = `id, cordoned, draining_since, drain_by, offline_since`
 
 func scanNode(r rowScanner) (n store.Node, err error) {
-	err = r.Scan(&n.ID, &n.Cordoned, asTime(&n.DrainingSince), asTime(&n.DrainBy), asTime(&n.OfflineSince), asTime(&n.LostAt))
+	err = r.Scan(&n.ID, &n.Cordoned, asTime(&n.DrainingSince), asTime(&n.DrainBy), asTime(&n.OfflineSince))
 	return n, err
 }
 
@@ -27,8 +27,8 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 // SaveNode implements store.NodeStore.
 func (s *Store) SaveNode(ctx context.Context, n store.Node) error {
 	err := s.writer.do(ctx, func(t *tx) error {
-		return t.do(`INSERT OR REPLACE INTO nodes (`+nodeColumns+`) VALUES (?, ?, ?, ?, ?, ?)`,
-			n.ID, n.Cordoned, stamp(n.DrainingSince), stamp(n.DrainBy), stamp(n.OfflineSince), stamp(n.LostAt))
+		return t.do(`INSERT OR REPLACE INTO nodes (`+nodeColumns+`) VALUES (?, ?, ?, ?, ?)`,
+			n.ID, n.Cordoned, stamp(n.DrainingSince), stamp(n.DrainBy), stamp(n.OfflineSince))
 	})
 	if err != nil {
 		return fmt.Errorf("save node %q: %w", n.ID, err)

@@ -6,8 +6,7 @@ CREATE TABLE nodes (
     cordoned       INTEGER NOT NULL CHECK (cordoned IN (0, 1)),
     draining_since INTEGER,
     drain_by       INTEGER,
-    offline_since  INTEGER,
-    lost_at        INTEGER
+    offline_since  INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE placements (
