@@ -312,7 +312,10 @@ func TestWhatCannotBeAskedIsRefused(t *testing.T) {
 	for name, try := range map[string]func() error{
 		"two tenants": func() error { _, _, err := sh.Create(t.Context(), shard.CreateRequest{Group: "web"}); return err },
 		"no group":    func() error { _, _, err := sh.Create(t.Context(), shard.CreateRequest{Group: "db"}); return err },
-		"no tenant":   func() error { _, _, err := sh.Create(t.Context(), shard.CreateRequest{Tenant: "c", Group: "web"}); return err },
+		"no tenant": func() error {
+			_, _, err := sh.Create(t.Context(), shard.CreateRequest{Tenant: "c", Group: "web"})
+			return err
+		},
 		"a variable": func() error {
 			_, _, err := sh.Create(t.Context(), shard.CreateRequest{Tenant: "acme", Group: "web", Vars: map[string]string{"a-b": "c"}})
 			return err
