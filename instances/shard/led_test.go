@@ -229,10 +229,11 @@ func TestWhatWasAskedOutlivesALeader(t *testing.T) {
 	})
 	mustBe(t, next.Delete(t.Context(), wanted, false, "somebody"))
 	s.settled(next, 1)
-	d, err := next.Machine(t.Context(), wanted)
-	if err != nil || d.Status != shard.StatusDeleted || !d.OnDemand {
-		t.Errorf("%+v, %v", d, err)
-	}
+	var d *shard.Detail
+	s.until("it is gone, and known to have been", func() bool {
+		d, err = next.Machine(t.Context(), wanted)
+		return err == nil && d.Status == shard.StatusDeleted && d.OnDemand
+	})
 	var kinds []string
 	for _, e := range d.Events {
 		kinds = append(kinds, e.Kind)
