@@ -5,6 +5,7 @@ package config
 type Config struct {
 	Cluster      Cluster             `json:"cluster"`
 	Shard        Shard               `json:"shard"`
+	Storage      Storage             `json:"storage,omitzero"`
 	Images       map[string]Image    `json:"images,omitempty"`
 	Certificates Certificates        `json:"certificates"`
 	Defaults     Defaults            `json:"defaults"`

@@ -46,6 +46,7 @@ type daemon struct {
 	super     *supervisor
 	lost      chan struct{}
 	engineAt  *Presence
+	machines  *machines // nil: none
 }
 
 // Run is a control plane from start to end. It returns nil after ctx is done
@@ -96,6 +97,10 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 		return err
 	}
 	defer d.closeProviders()
+	if d.machines, err = openMachines(ctx, &d.cfg, nil, nil, logger); err != nil {
+		return err
+	}
+	defer d.machines.close()
 	listener, err := ListenUnix(ctx, cfg.Socket)
 	if err != nil {
 		return err
@@ -199,6 +204,9 @@ func (d *daemon) serve(ctx context.Context, l net.Listener, server *api.Server) 
 		part("data plane link", func(ctx context.Context) error { d.link.Run(ctx); return nil })
 		part("data plane", func(ctx context.Context) error { d.super.run(ctx, d.lost); return nil })
 		part("prune", d.prune)
+		if d.machines != nil {
+			part("machines", d.machines.run)
+		}
 		d.logger.InfoContext(ctx, "berthd serves", "socket", d.cfg.Socket, "data", d.cfg.DataDir, "instance", d.instance, "version", d.cfg.Version)
 	})
 }

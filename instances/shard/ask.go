@@ -1,0 +1,326 @@
+package shard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/berth-cloud/berth/id"
+	"github.com/berth-cloud/berth/instances"
+	"github.com/berth-cloud/berth/instances/config"
+	"github.com/berth-cloud/berth/instances/localdb"
+	"github.com/berth-cloud/berth/instances/storage"
+)
+
+// The failures of what is asked, beside those of package instances.
+var (
+	// ErrTooManyAsks: so much is asked for and not done yet that no more is taken.
+	ErrTooManyAsks = errors.New("too much is asked for and not done yet")
+	// ErrAmbiguous: several groups have the name, of several tenants.
+	ErrAmbiguous = errors.New("several tenants have a group of that name")
+)
+
+// verb is what is asked of a machine.
+type verb string
+
+const (
+	verbCreate verb = "create"
+	verbDelete verb = "delete"
+	verbRotate verb = "rotate"
+)
+
+// ask is what somebody asked for, as it is kept until it is done: whoever asks is answered
+// at once, and the leader does it, whichever process that is by then.
+type ask struct {
+	Schema  int       `json:"schema"`
+	Verb    verb      `json:"verb"`
+	ID      string    `json:"instance_id"`
+	Tenant  string    `json:"tenant"`
+	Group   string    `json:"group"`
+	By      string    `json:"by,omitempty"` // for people
+	AskedAt time.Time `json:"asked_at"`
+
+	// Vars and OnDemand are of a create, Force of a delete.
+	Vars     map[string]string `json:"vars,omitempty"`
+	OnDemand bool              `json:"on_demand,omitempty"`
+	Force    bool              `json:"force,omitempty"`
+
+	// Refused says why it will never be done, RefusedAt since when.
+	Refused   string    `json:"refused,omitempty"`
+	RefusedAt time.Time `json:"refused_at,omitzero"`
+
+	tag string
+}
+
+const (
+	askSchema = 1
+	askPrefix = "ask/"
+	// maxAsks bounds what is asked for at once.
+	maxAsks = 1000
+	// askTimeout bounds what a request does with the store.
+	askTimeout = 10 * time.Second
+)
+
+func (a *ask) request() instances.CreateInstanceRequest {
+	return instances.CreateInstanceRequest{InstanceID: a.ID, Tenant: a.Tenant, Group: a.Group, Vars: a.Vars, OnDemand: a.OnDemand}
+}
+
+func askObject(instanceID string) (string, error) {
+	key, err := instances.StorageKey(instanceID)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", instances.ErrInvalidRequest, err)
+	}
+	return askPrefix + key + ".json", nil
+}
+
+// putAsk keeps an ask in the place of the one with its tag.
+func (s *Shard) putAsk(ctx context.Context, a *ask) error {
+	key, err := askObject(a.ID)
+	if err != nil {
+		return err
+	}
+	a.Schema = askSchema
+	data, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	a.tag, err = s.objects.PutIfMatch(ctx, key, append(data, '\n'), a.tag)
+	return err
+}
+
+// readAsk is what is asked of a machine; nil is nothing.
+func (s *Shard) readAsk(ctx context.Context, instanceID string) (*ask, error) {
+	key, err := askObject(instanceID)
+	if err != nil {
+		return nil, err
+	}
+	data, tag, err := s.objects.Get(ctx, key)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil //nolint:nilnil // nothing is asked
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what is asked of %s: %w", instanceID, err)
+	}
+	a := ask{tag: tag}
+	if err := json.Unmarshal(data, &a); err != nil || a.ID != instanceID || a.Schema > askSchema {
+		return nil, fmt.Errorf("what is asked of %s cannot be read: remove the object %s", instanceID, key)
+	}
+	return &a, nil
+}
+
+func (s *Shard) dropAsk(ctx context.Context, a *ask) error {
+	key, err := askObject(a.ID)
+	if err != nil {
+		return err
+	}
+	err = s.objects.DeleteIfMatch(ctx, key, a.tag)
+	if errors.Is(err, storage.ErrPrecondition) {
+		return nil // something else is asked by now
+	}
+	return err
+}
+
+// askIDs are the machines of which something is asked.
+func (s *Shard) askIDs(ctx context.Context) ([]string, error) {
+	all, err := s.objects.List(ctx, askPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("list what is asked: %w", err)
+	}
+	var ids []string
+	for _, object := range all {
+		name, _ := strings.CutSuffix(strings.TrimPrefix(object.Key, askPrefix), ".json")
+		if one, err := instances.ParseStorageKey(name); err == nil {
+			ids = append(ids, one)
+		}
+	}
+	return ids, nil
+}
+
+// submit keeps an ask, over whatever was asked of its machine before.
+func (s *Shard) submit(ctx context.Context, a *ask) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	if ids, err := s.askIDs(ctx); err != nil || len(ids) >= maxAsks {
+		return errors.Join(err, tooMany(len(ids)))
+	}
+	a.AskedAt = s.opts.Now().UTC()
+	for range 5 {
+		before, err := s.readAsk(ctx, a.ID)
+		if err != nil {
+			return err
+		}
+		if a.tag = ""; before != nil {
+			a.tag = before.tag
+		}
+		err = s.putAsk(ctx, a)
+		if errors.Is(err, storage.ErrPrecondition) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("keep what is asked of %s: %w", a.ID, err)
+		}
+		s.note(a.ID, "asked", askedText(a))
+		if t := s.turn.Load(); t != nil {
+			t.engine.Enqueue(askKey(a.ID))
+		}
+		return nil
+	}
+	return fmt.Errorf("keep what is asked of %s: %w", a.ID, instances.ErrContended)
+}
+
+func tooMany(n int) error {
+	if n < maxAsks {
+		return nil
+	}
+	return fmt.Errorf("%w: %d", ErrTooManyAsks, n)
+}
+
+func askedText(a *ask) string {
+	text := string(a.Verb)
+	if a.Force {
+		text += ", whatever is on it"
+	}
+	if a.By != "" {
+		text += ", by " + a.By
+	}
+	return text
+}
+
+// CreateRequest is a machine that somebody wants.
+type CreateRequest struct {
+	Tenant string // may be empty when one tenant alone has the group
+	Group  string
+	Vars   map[string]string
+	// OnDemand: it is not counted in its group's size, and never replaced.
+	OnDemand bool
+	By       string // who asks, for people
+}
+
+// Create asks for a machine and answers with the id that it will have. Errors:
+// config.ErrGroupNotFound, ErrAmbiguous, config.ErrInvalid, instances.ErrMissing,
+// ErrTooManyAsks.
+func (s *Shard) Create(ctx context.Context, req CreateRequest) (tenant, instanceID string, err error) {
+	key, err := s.groupNamed(req.Tenant, req.Group)
+	if err != nil {
+		return "", "", err
+	}
+	merged, err := s.opts.Loader.Merge(config.MergeRequest{Tenant: key.Tenant, Group: key.Group, Vars: req.Vars})
+	if err != nil {
+		return "", "", err
+	}
+	if missing := merged.MissingVars(); len(missing) > 0 {
+		return "", "", fmt.Errorf("%w: variable %s", instances.ErrMissing, strings.Join(missing, ", "))
+	}
+	a := &ask{
+		Verb: verbCreate, ID: s.ids.New(merged.Kind).String(), Tenant: key.Tenant, Group: key.Group,
+		Vars: req.Vars, OnDemand: req.OnDemand, By: req.By,
+	}
+	return key.Tenant, a.ID, s.submit(ctx, a)
+}
+
+// groupNamed is the group of a tenant, or the only one of that name.
+func (s *Shard) groupNamed(tenant, name string) (config.GroupKey, error) {
+	key := config.GroupKey{Tenant: tenant, Group: name}
+	if tenant != "" {
+		_, err := s.opts.Loader.Group(key)
+		return key, err
+	}
+	conf := s.opts.Loader.Current()
+	if conf == nil {
+		return key, config.ErrNotLoaded
+	}
+	var tenants []string
+	for _, one := range conf.GroupKeys() {
+		if one.Group == name {
+			tenants = append(tenants, one.Tenant)
+		}
+	}
+	switch len(tenants) {
+	case 1:
+		return config.GroupKey{Tenant: tenants[0], Group: name}, nil
+	case 0:
+		_, err := s.opts.Loader.Group(key)
+		return key, err
+	}
+	return key, fmt.Errorf("%w: %s", ErrAmbiguous, strings.Join(tenants, ", "))
+}
+
+// Delete asks for the end of a machine: it is drained, and then it goes. One that holds
+// what would be lost is refused, with force it goes at once. Errors:
+// instances.ErrInstanceNotFound, ErrTooManyAsks.
+func (s *Shard) Delete(ctx context.Context, instanceID string, force bool, by string) error {
+	row, err := s.lookUp(ctx, instanceID)
+	if err != nil {
+		return err
+	}
+	return s.submit(ctx, &ask{Verb: verbDelete, ID: row.ID, Tenant: row.Tenant, Group: row.Group, Force: force, By: by})
+}
+
+// Rotate asks for the replacement of a machine: another one is made, and when that is
+// there, it is drained and goes. Errors: instances.ErrInstanceNotFound,
+// instances.ErrInvalidRequest for one on demand, ErrTooManyAsks.
+func (s *Shard) Rotate(ctx context.Context, instanceID, by string) error {
+	row, err := s.lookUp(ctx, instanceID)
+	if err != nil {
+		return err
+	}
+	if row.OnDemand {
+		return fmt.Errorf("%w: %s was made on demand, and nothing replaces it", instances.ErrInvalidRequest, row.ID)
+	}
+	return s.submit(ctx, &ask{Verb: verbRotate, ID: row.ID, Tenant: row.Tenant, Group: row.Group, By: by})
+}
+
+// RotateGroup asks for the replacement of all machines of a group, one after another, and
+// returns their ids.
+func (s *Shard) RotateGroup(ctx context.Context, tenant, name, by string) ([]string, error) {
+	if err := s.leading(); err != nil {
+		return nil, err
+	}
+	key, err := s.groupNamed(tenant, name)
+	if err != nil {
+		return nil, err
+	}
+	no := false
+	rows, err := s.db.Instances(ctx, localdb.Query{Tenant: key.Tenant, Group: key.Group, OnDemand: &no})
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for i := range rows {
+		if statusOf(&rows[i], false) == StatusDeleting {
+			continue
+		}
+		if err := s.submit(ctx, &ask{Verb: verbRotate, ID: rows[i].ID, Tenant: key.Tenant, Group: key.Group, By: by}); err != nil {
+			return ids, err
+		}
+		ids = append(ids, rows[i].ID)
+	}
+	return ids, nil
+}
+
+// lookUp is the row of a machine that is not gone.
+func (s *Shard) lookUp(ctx context.Context, instanceID string) (localdb.Instance, error) {
+	if err := s.leading(); err != nil {
+		return localdb.Instance{}, err
+	}
+	if _, err := id.Parse(instanceID); err != nil {
+		return localdb.Instance{}, fmt.Errorf("%w: %w", instances.ErrInstanceNotFound, err)
+	}
+	row, err := s.db.Instance(ctx, instanceID)
+	switch {
+	case errors.Is(err, localdb.ErrNotFound):
+		if a, read := s.readAsk(ctx, instanceID); a != nil || read != nil { // not begun
+			if read == nil {
+				row = localdb.Instance{ID: a.ID, Tenant: a.Tenant, Group: a.Group, OnDemand: a.OnDemand}
+			}
+			return row, read
+		}
+		return row, fmt.Errorf("%w: %s", instances.ErrInstanceNotFound, instanceID)
+	case err == nil && !row.DeletedAt.IsZero():
+		return row, fmt.Errorf("%w: %s is gone", instances.ErrInstanceNotFound, instanceID)
+	}
+	return row, err
+}

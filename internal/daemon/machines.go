@@ -1,0 +1,153 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/berth-cloud/berth/instances/config"
+	"github.com/berth-cloud/berth/instances/group"
+	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/netns"
+	"github.com/berth-cloud/berth/instances/infra/qemu"
+	"github.com/berth-cloud/berth/instances/shard"
+	"github.com/berth-cloud/berth/internal/wire"
+)
+
+// machines is the shard of machines that this daemon is a server of; nil is that it has
+// none. What is above it has its hub, its manager and its events by the shard.
+type machines struct {
+	shard  *shard.Shard
+	source *machineFile
+	place  *place
+	log    *slog.Logger
+
+	registrations, agents net.Listener
+}
+
+// machineProviders are the kinds of machines that this daemon can make.
+var machineProviders = map[string]infra.OpenFunc{netns.Kind: netns.Open, qemu.Kind: qemu.Open}
+
+// machinesTimeout bounds what is read and asked before the daemon serves.
+const machinesTimeout = 60 * time.Second
+
+// openMachines prepares what a file of machines says; without a file there are none. It
+// fails when the file is wrong, or what it names cannot be had: nobody should find out
+// later that machines are not looked after. The holder and drainer know what runs on
+// machines; nil is that nothing does.
+func openMachines(ctx context.Context, cfg *Config, holder group.Holder, drainer group.Drainer, log *slog.Logger) (_ *machines, err error) {
+	if cfg.Machines == "" {
+		return nil, nil //nolint:nilnil // no machines
+	}
+	ctx, cancel := context.WithTimeout(ctx, machinesTimeout)
+	defer cancel()
+	log = log.With("part", "machines")
+	m := &machines{source: &machineFile{file: config.NewFile(cfg.Machines), name: cfg.Machines, log: log}, log: log}
+	defer func() {
+		if err != nil {
+			m.close()
+		}
+	}()
+	conf, err := m.source.first(ctx)
+	if err != nil {
+		return nil, err
+	}
+	providers, err := infra.NewRegistry(machineProviders)
+	if err != nil {
+		return nil, err
+	}
+	if err := providers.Check(conf.Shard.Provider.Kind); err != nil {
+		return nil, fmt.Errorf("%s: shard.provider.kind: %w", cfg.Machines, err)
+	}
+	dir := filepath.Join(cfg.DataDir, "machines")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("folder of the machines: %w", err)
+	}
+	if m.place, err = openPlace(ctx, conf.Storage, dir); err != nil {
+		return nil, fmt.Errorf("%s: storage: %w", cfg.Machines, err)
+	}
+	loader, err := m.place.loader(conf, m.source, log)
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("name of this host: %w", err)
+	}
+	m.shard, err = shard.Open(ctx, shard.Options{
+		ServerID: host, Storage: m.place.objects, Secrets: m.place.secrets, Loader: loader, Providers: providers,
+		CacheDir: filepath.Join(dir, "cache"), Holder: holder, Drainer: drainer, Logger: log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("machines of %s: %w", cfg.Machines, err)
+	}
+	return m, m.listen(ctx, conf.Shard.Server)
+}
+
+// listen takes the addresses at which machines reach this server.
+func (m *machines) listen(ctx context.Context, at config.Server) (err error) {
+	for _, one := range []struct {
+		key, addr string
+		to        *net.Listener
+	}{{"registration_addr", at.RegistrationAddr, &m.registrations}, {"agent_addr", at.AgentAddr, &m.agents}} {
+		if *one.to, err = new(net.ListenConfig).Listen(ctx, "tcp", one.addr); err != nil {
+			return fmt.Errorf("%s: shard.server.%s: %w", m.source.name, one.key, err)
+		}
+	}
+	return nil
+}
+
+// run serves machines until ctx is done.
+func (m *machines) run(ctx context.Context) error {
+	m.log.InfoContext(ctx, "machines are looked after", "registration_addr", m.registrations.Addr().String(), "agent_addr", m.agents.Addr().String())
+	return m.shard.Serve(ctx, m.registrations, m.agents)
+}
+
+// close gives up what was opened; machines go on.
+func (m *machines) close() {
+	if m == nil {
+		return
+	}
+	for _, l := range []net.Listener{m.registrations, m.agents} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
+	var err error
+	if m.shard != nil {
+		err = m.shard.Close()
+	}
+	if m.place != nil {
+		err = errors.Join(err, m.place.close())
+	}
+	if err != nil {
+		m.log.Error("close the machines", "error", err)
+	}
+}
+
+// check is what doctor says of machines.
+func (m *machines) check(context.Context) []wire.Check {
+	if m == nil {
+		return nil
+	}
+	c := wire.Check{Name: "machines", State: wire.CheckOK}
+	leader, known := m.shard.Leader()
+	switch err := m.source.problem(); {
+	case err != nil:
+		c.State, c.Message = wire.CheckFailed, "the file of machines cannot be used, and the last good one holds: "+err.Error()
+		c.Fix = "correct " + m.source.name + "; it is read again by itself"
+	case !known || leader.Released:
+		c.State, c.Message = wire.CheckWarning, "nobody leads the shard yet, so nothing is made or replaced"
+		c.Fix = "wait for half a minute; if it stays so, the log of berthd says why"
+	case leader.Self:
+		c.Message = fmt.Sprintf("this server leads in term %d, %d machines are connected to it", leader.Term, len(m.shard.Nodes()))
+	default:
+		c.Message = fmt.Sprintf("%s leads in term %d", leader.Holder, leader.Term)
+	}
+	return []wire.Check{c}
+}
