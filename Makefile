@@ -95,7 +95,7 @@ e2e-machines: ## Make machines out of namespaces, join them and run containers o
 vm: ## Boot a virtual machine, emulated in software, that joins and runs a container
 	@scripts/setup vm
 	@BERTH_TEST_VM=1 $(GO) test -count=1 -timeout 16m -v ./test/vm
-	@$(GO) run ./internal/tools/testsum -count=1 -timeout 5m ./instances/infra/qemu
+	@BERTH_TEST_VM=1 $(GO) run ./internal/tools/testsum $(RACE) -count=1 -timeout 5m ./instances/infra/qemu
 
 .PHONY: lint
 lint: ## Run the linters (the first run builds them)
