@@ -67,6 +67,7 @@ type Shard struct {
 	Authority *ca.Authority
 
 	opts    Options
+	changed chan struct{}
 	conf    *config.Config // when it was opened, for what never changes
 	objects storage.Storage
 	elector *lead.Elector // nil where the shard is Alone
@@ -83,7 +84,7 @@ func Open(ctx context.Context, opts Options) (_ *Shard, err error) {
 	if err := opts.fill(); err != nil {
 		return nil, err
 	}
-	s := &Shard{opts: opts, log: opts.Logger, ids: id.Generator{Now: opts.Now}}
+	s := &Shard{opts: opts, changed: make(chan struct{}, 1), log: opts.Logger, ids: id.Generator{Now: opts.Now}}
 	defer func() {
 		if err != nil {
 			_ = s.Close()
@@ -177,9 +178,17 @@ func (s *Shard) manager(ctx context.Context, conf *config.Config) (*instances.Ma
 			if s.Hub != nil {
 				s.Hub.Recheck()
 			}
+			select {
+			case s.changed <- struct{}{}:
+			default: // whoever looks next sees this one too
+			}
 		},
 	})
 }
+
+// Changed says, to one reader, that a machine has come to be one that goes since the last
+// word of it.
+func (s *Shard) Changed() <-chan struct{} { return s.changed }
 
 // Serve takes registrations and agents by these listeners, of TCP and before TLS, takes
 // part in the election and, while this process leads, looks after the groups. It goes on

@@ -38,3 +38,24 @@ func (c *NodeOfflineController) Reconcile(context.Context) (reconcile.Result, er
 	res.RequeueAfter = DefaultTiming().Recheck
 	return res, nil
 }
+
+// NoNodeController stands in for the Controller of a service whose app there is no node
+// for. What it runs already goes on.
+type NoNodeController struct{ service, why string }
+
+var _ reconcile.Controller = (*NoNodeController)(nil)
+
+// NewNoNodeController builds the stand-in; why is a sentence for people.
+func NewNoNodeController(serviceName, why string) *NoNodeController {
+	return &NoNodeController{service: serviceName, why: why}
+}
+
+// Name is that of the service's Controller.
+func (c *NoNodeController) Name() string { return ControllerName(c.service) }
+
+// Reconcile says why there is none, and asks for another pass.
+func (c *NoNodeController) Reconcile(context.Context) (reconcile.Result, error) {
+	res := result(reconcile.False, ReasonNoNode, c.why)
+	res.RequeueAfter = DefaultTiming().Recheck
+	return res, nil
+}
