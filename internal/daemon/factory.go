@@ -8,7 +8,6 @@ import (
 	"github.com/berth-cloud/berth/internal/api/workloads"
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/reconcile"
-	"github.com/berth-cloud/berth/internal/reconcile/application"
 	"github.com/berth-cloud/berth/internal/reconcile/ingress"
 	"github.com/berth-cloud/berth/internal/reconcile/nodes"
 	"github.com/berth-cloud/berth/internal/store"

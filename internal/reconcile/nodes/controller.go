@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/fleet"
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/reconcile/application"
 	"github.com/berth-cloud/berth/internal/spec"
@@ -37,15 +38,19 @@ func (n *Nodes) Keys(ctx context.Context) ([]reconcile.Key, error) {
 		keys = append(keys, Key(id))
 	}
 	for id := range r.rows {
-		if _, ok := r.members[id]; !ok && id != "" {
+		if _, ok := r.members[id]; !ok {
 			keys = append(keys, Key(id))
 		}
 	}
 	return keys, nil
 }
 
-// Controller looks after one node; nil: there is none, and nothing is left of it.
-func (n *Nodes) Controller(ctx context.Context, id string) (reconcile.Controller, error) {
+// Controller looks after the node of a key; nil: there is none, and nothing is left of it.
+func (n *Nodes) Controller(ctx context.Context, name string) (reconcile.Controller, error) {
+	id := name
+	if name == spec.LocalNode {
+		id = ""
+	}
 	r, err := n.roster(ctx)
 	if err != nil {
 		return nil, err
@@ -143,12 +148,12 @@ func (c *controller) online(ctx context.Context) (reconcile.Result, error) {
 		}
 		c.wake(apps)
 	}
-	left, err := c.tidy(ctx)
+	waiting, err := c.tidy(ctx)
 	if err != nil {
 		return reconcile.Result{RequeueAfter: again}, err
 	}
-	if left {
-		res := condition(reconcile.True, ReasonLeftovers, "what runs elsewhere by now is being removed here")
+	if len(waiting) > 0 {
+		res := condition(reconcile.True, ReasonLeftovers, "what runs elsewhere by now is still here: "+strings.Join(waiting, "; "))
 		res.RequeueAfter = again
 		return res, nil
 	}
@@ -159,23 +164,26 @@ func (c *controller) online(ctx context.Context) (reconcile.Result, error) {
 }
 
 // tidy removes what was given up here while the node was away.
-func (c *controller) tidy(ctx context.Context) (left bool, err error) {
+func (c *controller) tidy(ctx context.Context) (waiting []string, err error) {
+	if c.id == "" {
+		return nil, nil // it is never away
+	}
 	all, err := c.n.opts.Store.ListPlacements(ctx)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	byApp := map[string]store.Placement{}
 	for _, p := range all {
 		byApp[p.AppID] = p
 	}
-	if err := c.orphans(ctx); err != nil {
-		return false, err
+	swept, err := c.n.opts.Fleet.Sweep(ctx, c.id, fleet.Sweeping{
+		Placed:  func(app string) (store.Placement, bool) { p, ok := byApp[app]; return p, ok },
+		Desired: c.n.desired,
+	})
+	if err != nil || len(swept.Waiting) > 0 {
+		return swept.Waiting, err
 	}
-	left, err = c.n.opts.Fleet.Tidy(ctx, c.id, func(app string) (store.Placement, bool) { p, ok := byApp[app]; return p, ok })
-	if err != nil || left {
-		return left, err
-	}
-	return false, c.takeBack(ctx, all)
+	return nil, c.takeBack(ctx, all)
 }
 
 // takeBack counts what the apps have on the node again.
@@ -211,37 +219,18 @@ func (n *Nodes) found(ctx context.Context, app, id string) error {
 	return n.opts.Store.SavePlacement(ctx, p)
 }
 
-// orphans has what is left here of services that were deleted while the node was away
-// removed, as any deletion is.
-func (c *controller) orphans(ctx context.Context) error {
-	containers, _, err := c.n.opts.Fleet.Holds(ctx, c.id)
-	if err != nil {
-		return err
+// desired reports whether a service is somebody's still.
+func (n *Nodes) desired(ctx context.Context, service string) (bool, error) {
+	_, err := n.opts.Store.GetDesiredService(ctx, service)
+	if err == nil || !errors.Is(err, store.ErrServiceNotFound) {
+		return true, err
 	}
-	seen := map[string]bool{}
-	for i := range containers {
-		name := containers[i].Labels[docker.LabelService]
-		if name == "" || seen[name] || containers[i].Labels[docker.LabelWorkload] != "" {
-			continue
-		}
-		seen[name] = true
-		_, err := c.n.opts.Store.GetDesiredService(ctx, name)
-		if err == nil {
-			continue
-		}
-		if !errors.Is(err, store.ErrServiceNotFound) {
-			return err
-		}
-		if err := c.n.opts.Store.AddPendingTeardown(ctx, name, c.id); err != nil {
-			return err
-		}
-		c.n.opts.Wake(name)
-	}
-	return nil
+	pending, err := n.opts.Store.ListPendingTeardowns(ctx)
+	return slices.ContainsFunc(pending, func(t store.PendingTeardown) bool { return t.Name == service }), err
 }
 
 func (c *controller) drain(ctx context.Context) (reconcile.Result, error) {
-	plan, err := c.n.on(ctx, c.id)
+	plan, err := c.n.On(ctx, c.id)
 	if err != nil {
 		return reconcile.Result{}, err
 	}

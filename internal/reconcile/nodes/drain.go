@@ -41,7 +41,7 @@ func (n *Nodes) Drain(ctx context.Context, id string, by time.Time) (DrainPlan, 
 	if err != nil {
 		return DrainPlan{}, err
 	}
-	plan, err := n.on(ctx, id)
+	plan, err := n.On(ctx, id)
 	if err != nil {
 		return plan, err
 	}
@@ -84,8 +84,8 @@ func (n *Nodes) save(ctx context.Context, r *roster, id string, change func(*sto
 	return n.opts.Store.SaveNode(ctx, row)
 }
 
-// on says which apps are on a node, and whether they can leave it.
-func (n *Nodes) on(ctx context.Context, id string) (plan DrainPlan, err error) {
+// On says which apps are placed on a node, and whether they can leave it.
+func (n *Nodes) On(ctx context.Context, id string) (plan DrainPlan, err error) {
 	placements, err := n.opts.Store.ListPlacements(ctx)
 	if err != nil {
 		return plan, err
@@ -138,7 +138,7 @@ func (n *Nodes) Drained(ctx context.Context, id string) (bool, error) {
 
 // Holds says what would be lost with a node, "" for nothing.
 func (n *Nodes) Holds(ctx context.Context, id string) (string, error) {
-	plan, err := n.on(ctx, id)
+	plan, err := n.On(ctx, id)
 	if err != nil {
 		return "", err
 	}

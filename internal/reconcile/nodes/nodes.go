@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/fleet"
 	"github.com/berth-cloud/berth/internal/reconcile"
+	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 )
 
@@ -16,7 +18,7 @@ import (
 const Kind = "node"
 
 // Key is that of a node.
-func Key(id string) reconcile.Key { return reconcile.Key{Kind: Kind, Name: id} }
+func Key(id string) reconcile.Key { return reconcile.Key{Kind: Kind, Name: cmp.Or(id, spec.LocalNode)} }
 
 // Store is what is read and written; every store.Store is one.
 type Store interface {
@@ -25,7 +27,6 @@ type Store interface {
 	ListDesiredServices(ctx context.Context, app string) ([]store.DesiredService, error)
 	GetActiveRelease(ctx context.Context, service string) (store.ActiveRelease, error)
 	ListPendingTeardowns(ctx context.Context) ([]store.PendingTeardown, error)
-	AddPendingTeardown(ctx context.Context, name, nodeID string) error
 }
 
 // Fleet shows the machines that joined, and what runs on them.
@@ -33,9 +34,8 @@ type Fleet interface {
 	Members() []fleet.Member
 	// Holds is what is ours on a node.
 	Holds(ctx context.Context, id string) ([]docker.ContainerState, []docker.Volume, error)
-	// Tidy removes, on a node that is back, what the placements say runs elsewhere by now.
-	// It reports whether anything is left to be done.
-	Tidy(ctx context.Context, id string, placed func(app string) (store.Placement, bool)) (left bool, err error)
+	// Sweep removes, on a node that is back, what runs elsewhere by now or is nobody's.
+	Sweep(ctx context.Context, id string, o fleet.Sweeping) (fleet.Swept, error)
 }
 
 // Options are all required but where it says otherwise.

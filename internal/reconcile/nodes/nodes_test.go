@@ -29,8 +29,9 @@ type world struct {
 	holds   map[string][]docker.ContainerState
 	volumes map[string][]docker.Volume
 	away    error // of holds
-	left    bool  // of a tidying
-	tidied  []string
+	left    bool  // something, by a sweep
+	swept   []string
+	removed []string
 	moved   []string
 	woken   map[string]int
 	back    []string
@@ -75,9 +76,19 @@ func (w *world) Holds(_ context.Context, id string) ([]docker.ContainerState, []
 	return w.holds[id], w.volumes[id], w.away
 }
 
-func (w *world) Tidy(_ context.Context, id string, _ func(string) (store.Placement, bool)) (bool, error) {
-	w.tidied = append(w.tidied, id)
-	return w.left, nil
+func (w *world) Sweep(ctx context.Context, id string, o fleet.Sweeping) (out fleet.Swept, err error) {
+	w.swept = append(w.swept, id)
+	if w.left {
+		out.Waiting = []string{"container shop-web-1: node b is offline"}
+	}
+	for i := range w.holds[id] {
+		name := w.holds[id][i].Labels[docker.LabelService]
+		if ok, err := o.Desired(ctx, name); name != "" && err == nil && !ok {
+			out.Removed = append(out.Removed, name)
+		}
+	}
+	w.removed = append(w.removed, out.Removed...)
+	return out, nil
 }
 
 func (w *world) must(err error) {
@@ -421,14 +432,15 @@ func TestANodeThatIsBackIsTidiedAndTakenBack(t *testing.T) {
 func TestWhatWasDeletedWhileItsNodeWasAwayIsRemovedThere(t *testing.T) {
 	w := newWorld(t, "a")
 	w.app("shop", 1, nil)
-	w.holds["a"] = []docker.ContainerState{
-		{Labels: map[string]string{docker.LabelService: "old-web"}}, {Labels: map[string]string{docker.LabelService: "shop-web"}},
-		{Labels: map[string]string{docker.LabelService: "x", docker.LabelWorkload: "w"}},
+	w.app("going", 1, nil)
+	_, err := w.store.ApplyChange(t.Context(), store.Change{AppID: "going", Delete: []string{"going-web"}, DeleteApp: true, Now: w.now})
+	w.must(err)
+	for _, name := range []string{"old-web", "shop-web", "going-web"} {
+		w.holds["a"] = append(w.holds["a"], docker.ContainerState{Labels: map[string]string{docker.LabelService: name}})
 	}
 	w.pass("a")
-	all, err := w.store.ListPendingTeardowns(t.Context())
-	if err != nil || len(all) != 1 || all[0].Name != "old-web" || all[0].NodeID != "a" || w.woken["old-web"] != 1 {
-		t.Errorf("%+v, %v; woken %v", all, err, w.woken)
+	if !slices.Equal(w.removed, []string{"old-web"}) {
+		t.Errorf("removed %v", w.removed)
 	}
 }
 
