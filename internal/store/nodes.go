@@ -16,6 +16,10 @@ type Node struct {
 	DrainBy       time.Time
 	// OfflineSince is when it was seen to be away, zero while it is connected.
 	OfflineSince time.Time
+	// Volumes are those with data that may be on it: what was there at CheckedAt, and what
+	// was placed there since. Zero is that nobody has looked yet.
+	Volumes   []string
+	CheckedAt time.Time
 }
 
 // Placement says which nodes an app runs on.

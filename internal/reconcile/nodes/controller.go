@@ -157,6 +157,11 @@ func (c *controller) online(ctx context.Context) (reconcile.Result, error) {
 		res.RequeueAfter = again
 		return res, nil
 	}
+	if c.id != "" {
+		if err := c.n.check(ctx, c.id, c.row); err != nil {
+			return reconcile.Result{RequeueAfter: again}, err
+		}
+	}
 	if !c.row.DrainingSince.IsZero() {
 		return c.drain(ctx)
 	}

@@ -101,7 +101,7 @@ func (n *Nodes) On(ctx context.Context, id string) (plan DrainPlan, err error) {
 		if len(services) == 0 {
 			continue // it is being deleted
 		}
-		w, attempt, err := n.want(ctx, &services[0], &p, services)
+		w, attempt, _, err := n.want(ctx, &services[0], &p, services)
 		switch {
 		case err != nil:
 			return plan, err
@@ -149,14 +149,82 @@ func (n *Nodes) Holds(ctx context.Context, id string) (string, error) {
 	if len(why) > 0 {
 		return strings.Join(why, "; "), nil
 	}
-	_, volumes, err := n.opts.Fleet.Holds(ctx, id)
-	if err != nil {
+	volumes, err := n.volumes(ctx, id)
+	if err != nil || len(volumes) == 0 {
 		return "", err
 	}
-	for _, v := range volumes {
+	return fmt.Sprintf("volumes are on it that no app uses: %s", strings.Join(volumes, ", ")), nil
+}
+
+// volumes are those with data that are on a node, or may be: one that cannot be asked has
+// what it had when it could be.
+func (n *Nodes) volumes(ctx context.Context, id string) ([]string, error) {
+	_, there, err := n.opts.Fleet.Holds(ctx, id)
+	if err == nil {
+		return dataVolumes(there), nil
+	}
+	if !docker.IsUnavailable(err) {
+		return nil, err
+	}
+	r, rerr := n.roster(ctx)
+	if rerr != nil {
+		return nil, rerr
+	}
+	row := r.rows[id]
+	if row.CheckedAt.IsZero() {
+		return nil, fmt.Errorf("it was never seen what is on it: %w", err)
+	}
+	return row.Volumes, nil
+}
+
+// dataVolumes are the names of those volumes that more is in than the files of a
+// container, which are made anew with it.
+func dataVolumes(all []docker.Volume) []string {
+	var out []string
+	for _, v := range all {
 		if v.Labels[docker.LabelFiles] == "" {
-			return fmt.Sprintf("volume %s is on it, which no app uses", v.Name), nil
+			out = append(out, v.Name)
 		}
 	}
-	return "", nil
+	slices.Sort(out)
+	return out
+}
+
+// noteVolumes keeps, before they are made, that an app's volumes may be on its nodes.
+func (n *Nodes) noteVolumes(ctx context.Context, r *roster, on, names []string) error {
+	for _, id := range on {
+		row := r.rows[id]
+		have := len(row.Volumes)
+		for _, name := range names {
+			if !slices.Contains(row.Volumes, name) {
+				row.Volumes = append(row.Volumes, name)
+			}
+		}
+		if len(row.Volumes) == have || id == "" {
+			continue
+		}
+		row.ID = id
+		if err := n.opts.Store.SaveNode(ctx, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check keeps what is on a node that can be asked. What was noted meanwhile stays for the
+// next look.
+func (n *Nodes) check(ctx context.Context, id string, before store.Node) error {
+	_, there, err := n.opts.Fleet.Holds(ctx, id)
+	if err != nil {
+		return err
+	}
+	now := dataVolumes(there)
+	if !before.CheckedAt.IsZero() && slices.Equal(now, before.Volumes) {
+		return nil
+	}
+	return n.note(ctx, id, func(row *store.Node) {
+		if slices.Equal(row.Volumes, before.Volumes) {
+			row.Volumes, row.CheckedAt = now, n.opts.Now()
+		}
+	})
 }

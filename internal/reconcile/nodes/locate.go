@@ -97,7 +97,7 @@ func (n *Nodes) decide(ctx context.Context, d *store.DesiredService) (store.Plac
 	if err != nil {
 		return p, err
 	}
-	w, attempt, err := n.want(ctx, d, &p, services)
+	w, attempt, volumes, err := n.want(ctx, d, &p, services)
 	if err != nil {
 		return p, err
 	}
@@ -107,6 +107,9 @@ func (n *Nodes) decide(ctx context.Context, d *store.DesiredService) (store.Plac
 	}
 	at, err := placement.Place(w, candidates)
 	if err != nil {
+		return p, err
+	}
+	if err := n.noteVolumes(ctx, r, at, volumes); err != nil {
 		return p, err
 	}
 	next := store.Placement{AppID: d.AppID, Nodes: at, Lost: n.givenUp(r, &p, at, lost), Attempt: attempt, UpdatedAt: n.opts.Now()}
@@ -131,12 +134,11 @@ func (n *Nodes) wakeOthers(but string, services []store.DesiredService) {
 	}
 }
 
-// want is what an app asks for, and its newest attempt.
-func (n *Nodes) want(ctx context.Context, d *store.DesiredService, p *store.Placement, services []store.DesiredService) (w placement.Want, attempt int64, err error) {
+// want is what an app asks for, its newest attempt and its volumes.
+func (n *Nodes) want(ctx context.Context, d *store.DesiredService, p *store.Placement, services []store.DesiredService) (w placement.Want, attempt int64, volumes []string, err error) {
 	pl := d.Spec.Placement
 	w = placement.Want{App: d.AppID, Node: pl.Node, Labels: pl.Labels, Spread: pl.Spread, Has: p.Nodes}
 	attempt = max(p.Attempt, d.AttemptID)
-	var volumes []string
 	serves := false
 	for i := range services {
 		s := &services[i]
@@ -144,13 +146,13 @@ func (n *Nodes) want(ctx context.Context, d *store.DesiredService, p *store.Plac
 		attempt = max(attempt, s.AttemptID)
 		for _, v := range s.Spec.Volumes {
 			if v.Name != "" {
-				volumes = append(volumes, v.Name)
+				volumes = append(volumes, d.AppID+"/"+v.Name)
 			}
 		}
 		if len(p.Nodes) == 0 && !serves {
 			_, err := n.opts.Store.GetActiveRelease(ctx, s.Name)
 			if err != nil && !errors.Is(err, store.ErrNotFound) {
-				return w, 0, err
+				return w, 0, nil, err
 			}
 			serves = err == nil
 		}
@@ -160,10 +162,11 @@ func (n *Nodes) want(ctx context.Context, d *store.DesiredService, p *store.Plac
 	}
 	if len(volumes) > 0 {
 		slices.Sort(volumes)
-		w.Fixed = "it has data in " + strings.Join(slices.Compact(volumes), ", ") + " there"
+		volumes = slices.Compact(volumes)
+		w.Fixed = "it has data in " + strings.Join(volumes, ", ") + " there"
 	}
 	w.Stay = len(p.Nodes) > 0 && attempt == p.Attempt
-	return w, attempt, nil
+	return w, attempt, volumes, nil
 }
 
 // candidates are the nodes as one app may see them; lost are those that it has to leave.

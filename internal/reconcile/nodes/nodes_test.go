@@ -364,7 +364,7 @@ func TestADrainMovesWhatItMayAndNamesTheRest(t *testing.T) {
 		t.Errorf("drained: %v, %v", done, err)
 	}
 	why, err := w.Nodes.Holds(t.Context(), "a")
-	if err != nil || !strings.Contains(why, "app disk: it has data in data there") {
+	if err != nil || !strings.Contains(why, "app disk: it has data in disk/data there") {
 		t.Errorf("holds %q, %v", why, err)
 	}
 	w.must(w.Undrain(t.Context(), "a"))
@@ -392,6 +392,32 @@ func TestANodeThatHoldsVolumesSaysSoAndOneThatCannotBeAskedIsNoAnswer(t *testing
 	w.away = docker.ErrUnavailable
 	if why, err := w.Nodes.Holds(t.Context(), "a"); err == nil {
 		t.Errorf("holds %q without having asked", why)
+	}
+	w.away = nil
+	w.pass("a")
+	w.away = docker.ErrUnavailable
+	if why, err := w.Nodes.Holds(t.Context(), "a"); !strings.Contains(why, "left-data") || err != nil {
+		t.Errorf("away: holds %q, %v", why, err)
+	}
+}
+
+func TestWhatIsPlacedOnANodeCountsBeforeItIsThere(t *testing.T) {
+	w := newWorld(t, "a")
+	w.pass("a")
+	w.app("shop", 1, func(s *spec.Service) { volumed(s); s.Placement.Node = "a" })
+	w.at("shop")
+	_, err := w.store.ApplyChange(t.Context(), store.Change{AppID: "shop", Delete: []string{"shop-web"}, DeleteApp: true, Now: w.now})
+	w.must(err)
+	w.must(w.store.DeletePendingTeardown(t.Context(), "shop-web"))
+	w.away = docker.ErrUnavailable
+	if why, err := w.Nodes.Holds(t.Context(), "a"); !strings.Contains(why, "shop/data") || err != nil {
+		t.Errorf("holds %q, %v", why, err)
+	}
+	w.away = nil
+	w.pass("a") // the volume was never made
+	w.away = docker.ErrUnavailable
+	if why, err := w.Nodes.Holds(t.Context(), "a"); why != "" || err != nil {
+		t.Errorf("holds %q, %v", why, err)
 	}
 }
 

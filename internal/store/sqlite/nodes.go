@@ -8,10 +8,11 @@ import (
 	"github.com/berth-cloud/berth/internal/store"
 )
 
-const nodeColumns = `id, cordoned, draining_since, drain_by, offline_since`
+const nodeColumns = `id, cordoned, draining_since, drain_by, offline_since, volumes, checked_at`
 
 func scanNode(r rowScanner) (n store.Node, err error) {
-	err = r.Scan(&n.ID, &n.Cordoned, asTime(&n.DrainingSince), asTime(&n.DrainBy), asTime(&n.OfflineSince))
+	err = r.Scan(&n.ID, &n.Cordoned, asTime(&n.DrainingSince), asTime(&n.DrainBy), asTime(&n.OfflineSince),
+		asJSON(&n.Volumes), asTime(&n.CheckedAt))
 	return n, err
 }
 
@@ -26,9 +27,13 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 
 // SaveNode implements store.NodeStore.
 func (s *Store) SaveNode(ctx context.Context, n store.Node) error {
-	err := s.writer.do(ctx, func(t *tx) error {
-		return t.do(`INSERT OR REPLACE INTO nodes (`+nodeColumns+`) VALUES (?, ?, ?, ?, ?)`,
-			n.ID, n.Cordoned, stamp(n.DrainingSince), stamp(n.DrainBy), stamp(n.OfflineSince))
+	volumes, err := toJSON(n.Volumes)
+	if err != nil {
+		return fmt.Errorf("save node %q: %w", n.ID, err)
+	}
+	err = s.writer.do(ctx, func(t *tx) error {
+		return t.do(`INSERT OR REPLACE INTO nodes (`+nodeColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			n.ID, n.Cordoned, stamp(n.DrainingSince), stamp(n.DrainBy), stamp(n.OfflineSince), volumes, stamp(n.CheckedAt))
 	})
 	if err != nil {
 		return fmt.Errorf("save node %q: %w", n.ID, err)

@@ -6,7 +6,9 @@ CREATE TABLE nodes (
     cordoned       INTEGER NOT NULL CHECK (cordoned IN (0, 1)),
     draining_since INTEGER,
     drain_by       INTEGER,
-    offline_since  INTEGER
+    offline_since  INTEGER,
+    volumes        TEXT NOT NULL,
+    checked_at     INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE placements (
