@@ -52,6 +52,8 @@ type Deps struct {
 	Secrets secrets.Vault
 	// Workloads runs workloads on providers; nil refuses requests for them.
 	Workloads Workloads
+	// Machines looks after machines; nil refuses requests for them.
+	Machines Machines
 	// Doctor looks at the daemon and the machine, within the context's deadline.
 	Doctor func(ctx context.Context) []wire.Check
 	// Wake is told the full names of services whose desired state a request

@@ -172,7 +172,7 @@ func (d *daemon) api() (*api.Server, error) {
 		VolumeName: func(app, volume string) string {
 			return application.VolumeName(d.cfg.NetworkPrefix, app, volume)
 		},
-		Engine: d.runtime, Secrets: d.vault, Workloads: d.workloads,
+		Engine: d.runtime, Secrets: d.vault, Workloads: d.workloads, Machines: d.machines.api(),
 		Doctor: d.doctor, Wake: d.wakeServices, Listeners: d.listeners,
 		Spec:     spec.Options{AllowHostPaths: d.cfg.AllowHostPaths, DenyHostPaths: d.cfg.deniedPaths()},
 		Instance: d.instance, Version: d.cfg.Version, Revision: d.cfg.Revision, AdminUID: os.Getuid(), Logger: d.logger,

@@ -16,6 +16,7 @@ import (
 	"github.com/berth-cloud/berth/instances/infra/netns"
 	"github.com/berth-cloud/berth/instances/infra/qemu"
 	"github.com/berth-cloud/berth/instances/shard"
+	"github.com/berth-cloud/berth/internal/api"
 	"github.com/berth-cloud/berth/internal/wire"
 )
 
@@ -106,6 +107,14 @@ func (m *machines) listen(ctx context.Context, at config.Server) (err error) {
 func (m *machines) run(ctx context.Context) error {
 	m.log.InfoContext(ctx, "machines are looked after", "registration_addr", m.registrations.Addr().String(), "agent_addr", m.agents.Addr().String())
 	return m.shard.Serve(ctx, m.registrations, m.agents)
+}
+
+// api is what the API asks; nil is that there are no machines.
+func (m *machines) api() api.Machines {
+	if m == nil {
+		return nil
+	}
+	return m.shard
 }
 
 // close gives up what was opened; machines go on.
