@@ -247,7 +247,7 @@ func (s *Shard) reason(m *Machine, row *localdb.Instance, a *ask) string {
 	if a != nil && a.Refused != "" {
 		all = append(all, fmt.Sprintf("it was asked to %s: %s", a.Verb, a.Refused))
 	} else if a != nil && a.Verb != verbCreate {
-		all = append(all, "somebody asked to "+string(a.Verb)+" it")
+		all = append(all, map[verb]string{verbDelete: "somebody asked for its end", verbRotate: "somebody asked for another one in its place"}[a.Verb])
 	}
 	switch m.Status {
 	case StatusSilent:

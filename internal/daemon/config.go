@@ -36,8 +36,8 @@ type Config struct {
 	Workers        int // services worked on at once
 	// Machines is the file that says which machines there shall be; "": none.
 	Machines string
-	Version        string
-	Revision       string
+	Version  string
+	Revision string
 }
 
 // Defaults are what berthd server uses where no flag says otherwise.

@@ -24,6 +24,7 @@ import (
 // none. What is above it has its hub, its manager and its events by the shard.
 type machines struct {
 	shard  *shard.Shard
+	loader *config.Loader
 	source *machineFile
 	place  *place
 	log    *slog.Logger
@@ -72,8 +73,7 @@ func openMachines(ctx context.Context, cfg *Config, holder group.Holder, drainer
 	if m.place, err = openPlace(ctx, conf.Storage, dir); err != nil {
 		return nil, fmt.Errorf("%s: storage: %w", cfg.Machines, err)
 	}
-	loader, err := m.place.loader(conf, m.source, log)
-	if err != nil {
+	if m.loader, err = m.place.loader(conf, m.source, log); err != nil {
 		return nil, err
 	}
 	host, err := os.Hostname()
@@ -81,7 +81,8 @@ func openMachines(ctx context.Context, cfg *Config, holder group.Holder, drainer
 		return nil, fmt.Errorf("name of this host: %w", err)
 	}
 	m.shard, err = shard.Open(ctx, shard.Options{
-		ServerID: host, Storage: m.place.objects, Secrets: m.place.secrets, Loader: loader, Providers: providers,
+		ServerID: host, Storage: m.place.objects, Secrets: m.place.secrets, Loader: m.loader, Providers: providers,
+		Sole:     conf.Storage.Local(),
 		CacheDir: filepath.Join(dir, "cache"), Holder: holder, Drainer: drainer, Logger: log,
 	})
 	if err != nil {
@@ -146,7 +147,7 @@ func (m *machines) check(context.Context) []wire.Check {
 	}
 	c := wire.Check{Name: "machines", State: wire.CheckOK}
 	leader, known := m.shard.Leader()
-	switch err := m.source.problem(); {
+	switch err := m.loader.Status().Err; {
 	case err != nil:
 		c.State, c.Message = wire.CheckFailed, "the file of machines cannot be used, and the last good one holds: "+err.Error()
 		c.Fix = "correct " + m.source.name + "; it is read again by itself"
