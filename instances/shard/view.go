@@ -240,6 +240,9 @@ func statusOf(row *localdb.Instance, online bool) string {
 
 // reason says what a reader of the status asks next.
 func (s *Shard) reason(m *Machine, row *localdb.Instance, a *ask) string {
+	if m.Status == StatusDeleted {
+		return ""
+	}
 	var all []string
 	if m.Node != nil && m.Node.Notice != nil {
 		all = append(all, noticeText(*m.Node))
