@@ -23,6 +23,19 @@ var (
 	ErrAmbiguous = errors.New("several tenants have a group of that name")
 )
 
+// missing is an absence in words for people.
+type missing struct {
+	text string
+	is   error
+}
+
+func (m missing) Error() string { return m.text }
+func (m missing) Unwrap() error { return m.is }
+
+func noMachine(instanceID string) error {
+	return missing{"there is no machine " + instanceID, instances.ErrInstanceNotFound}
+}
+
 // verb is what is asked of a machine.
 type verb string
 
@@ -242,8 +255,10 @@ func (s *Shard) groupNamed(tenant, name string) (config.GroupKey, error) {
 	case 1:
 		return config.GroupKey{Tenant: tenants[0], Group: name}, nil
 	case 0:
-		_, err := s.opts.Loader.Group(key)
-		return key, err
+		if _, err := s.opts.Loader.Group(key); !errors.Is(err, config.ErrGroupNotFound) {
+			return key, err // what could not be read may have it
+		}
+		return key, missing{fmt.Sprintf("no tenant has a group %q", name), config.ErrGroupNotFound}
 	}
 	return key, fmt.Errorf("%w: %s", ErrAmbiguous, strings.Join(tenants, ", "))
 }
@@ -307,7 +322,7 @@ func (s *Shard) lookUp(ctx context.Context, instanceID string) (localdb.Instance
 		return localdb.Instance{}, err
 	}
 	if _, err := id.Parse(instanceID); err != nil {
-		return localdb.Instance{}, fmt.Errorf("%w: %w", instances.ErrInstanceNotFound, err)
+		return localdb.Instance{}, noMachine(instanceID)
 	}
 	row, err := s.db.Instance(ctx, instanceID)
 	switch {
@@ -318,9 +333,9 @@ func (s *Shard) lookUp(ctx context.Context, instanceID string) (localdb.Instance
 			}
 			return row, read
 		}
-		return row, fmt.Errorf("%w: %s", instances.ErrInstanceNotFound, instanceID)
+		return row, noMachine(instanceID)
 	case err == nil && !row.DeletedAt.IsZero():
-		return row, fmt.Errorf("%w: %s is gone", instances.ErrInstanceNotFound, instanceID)
+		return row, missing{"machine " + instanceID + " is gone already", instances.ErrInstanceNotFound}
 	}
 	return row, err
 }

@@ -46,7 +46,7 @@ func (s *Shard) Find(ctx context.Context, text string) (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("%w: none begins with %q", instances.ErrInstanceNotFound, text)
+		return "", missing{fmt.Sprintf("there is no machine whose id begins with %q", text), instances.ErrInstanceNotFound}
 	case 1:
 		return found[0], nil
 	}
@@ -70,7 +70,7 @@ func (s *Shard) Machine(ctx context.Context, instanceID string) (*Detail, error)
 	case errors.Is(err, localdb.ErrNotFound) && a != nil && a.Verb == verbCreate:
 		return &Detail{Machine: asked(a), Vars: a.Vars, Events: s.history.events(instanceID)}, nil
 	case errors.Is(err, localdb.ErrNotFound):
-		return nil, fmt.Errorf("%w: %s", instances.ErrInstanceNotFound, instanceID)
+		return nil, noMachine(instanceID)
 	case err != nil:
 		return nil, err
 	}

@@ -13,7 +13,12 @@ import (
 
 // election is this server's part in finding the leader of its shard.
 func (s *Shard) election(conf *config.Config) (*lead.Elector, error) {
+	session := "" // of each process its own
+	if s.opts.Sole {
+		session = soleSession
+	}
 	return lead.New(lead.Options{
+		Session: session,
 		Storage: s.objects, Holder: s.opts.ServerID, Election: conf.Shard.Election,
 		// A leader's work has ended by then: its passes get half of the one time.
 		StopTimeout: 2 * conf.Shard.Timings.ShutdownTimeout.Std(),
@@ -21,6 +26,9 @@ func (s *Shard) election(conf *config.Config) (*lead.Elector, error) {
 		Now:         s.opts.Now, Logger: s.log,
 	})
 }
+
+// soleSession is that of all servers of a shard that can have but one at a time.
+const soleSession = "sole"
 
 // leadership fences the manager's writes.
 func (s *Shard) leadership() instances.Leadership {

@@ -134,6 +134,9 @@ func (t told) DeleteInstanceFor(ctx context.Context, tenant, instanceID string) 
 	switch {
 	case err == nil:
 		t.shard.note(instanceID, "removed", "the provider was told")
+		if turn := t.shard.turn.Load(); turn != nil {
+			turn.engine.Kick(askKey(instanceID)) // what was asked of it is done
+		}
 	case !errors.Is(err, instances.ErrNotLeader) && !errors.Is(err, instances.ErrInstanceNotFound):
 		t.shard.note(instanceID, "not removed", err.Error())
 	}

@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/berth-cloud/berth/instances/group"
+	"github.com/berth-cloud/berth/instances/hub"
 	"github.com/berth-cloud/berth/instances/infra"
 	"github.com/berth-cloud/berth/instances/infra/fake"
 	"github.com/berth-cloud/berth/instances/shard"
+	"github.com/berth-cloud/berth/instances/storage"
 )
 
 // site is a world whose machines run their agents by themselves, and whose shard looks
@@ -341,4 +344,58 @@ func (s *site) made() (n int) {
 		}
 	}
 	return n
+}
+
+// cuttable is a store to which a server can lose its way.
+type cuttable struct {
+	storage.Storage
+	cut atomic.Bool
+}
+
+func (c *cuttable) PutIfMatch(ctx context.Context, key string, data []byte, tag string) (string, error) {
+	if c.cut.Load() {
+		return "", storage.ErrUnavailable
+	}
+	return c.Storage.PutIfMatch(ctx, key, data, tag)
+}
+
+// The only server that there can be does not wait for the one before it, which was killed.
+func TestTheOnlyServerGoesOnAtOnce(t *testing.T) {
+	for name, sole := range map[string]bool{"the only one": true, "one of several": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.timings = `"election": {"interval": "20s", "timeout": "1m"}`
+			store := &cuttable{Storage: s.bucket}
+			_, kill := s.lead("a", func(o *shard.Options) { o.Storage, o.Sole = store, sole })
+			store.cut.Store(true) // it cannot let go of the lead any more
+			kill()
+			sh, _ := s.serveWith(s.open, func(o *shard.Options) { o.ServerID, o.Sole = "b", sole })
+			if sole {
+				s.until("it leads", func() bool { l, _ := sh.Leader(); return l.Self })
+				return
+			}
+			s.until("it has seen who led", func() bool { l, _ := sh.Leader(); return l.Holder == "a" })
+			if l, _ := sh.Leader(); l.Self {
+				t.Error("it leads beside another one")
+			}
+		})
+	}
+}
+
+// A machine that is connected is there, however rarely agents report and however often
+// the configuration wants them to by now.
+func TestAShorterIntervalReplacesNobody(t *testing.T) {
+	s := newSite(t)
+	s.beat = time.Second
+	s.say(web(2))
+	sh, _ := s.lead("a", func(o *shard.Options) { o.Timing = hub.Timing{Heartbeat: 2 * time.Second} })
+	before := s.settled(sh, 2)
+	s.retime(`"timings": {"health_check_interval": "100ms", "retry_min": "50ms", "retry_max": "1s"}, "election": {"interval": "200ms", "timeout": "1s"}`)
+	mustBe(t, sh.Reload(t.Context()))
+	for range 8 {
+		s.looked(sh)
+	}
+	if got := s.alive(); !slices.Equal(got, before) || s.made() != 2 {
+		t.Errorf("%v are there, not %v, and %d were made", got, before, s.made())
+	}
 }

@@ -85,6 +85,12 @@ func (w *world) say(groups string) {
 	w.groups, w.broken = groups, ""
 }
 
+func (w *world) retime(timings string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timings = timings
+}
+
 func (w *world) spoil(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

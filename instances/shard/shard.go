@@ -43,6 +43,10 @@ type Options struct {
 	// Alone is a shard with one server for ever and no controllers: nobody is elected,
 	// groups are looked at by nobody, and what has to happen is asked of the Manager.
 	Alone bool
+	// Sole: no other process can be a server of this shard while this one is, as when all
+	// is in a folder that one has locked. Whoever starts leads at once then, also after one
+	// that was killed.
+	Sole bool
 	// Holder and Drainer know what runs on machines; nil is that nothing does.
 	Holder  group.Holder
 	Drainer group.Drainer

@@ -240,6 +240,9 @@ func statusOf(row *localdb.Instance, online bool) string {
 
 // reason says what a reader of the status asks next.
 func (s *Shard) reason(m *Machine, row *localdb.Instance, a *ask) string {
+	if m.Status == StatusDeleted {
+		return ""
+	}
 	var all []string
 	if m.Node != nil && m.Node.Notice != nil {
 		all = append(all, noticeText(*m.Node))
@@ -247,7 +250,7 @@ func (s *Shard) reason(m *Machine, row *localdb.Instance, a *ask) string {
 	if a != nil && a.Refused != "" {
 		all = append(all, fmt.Sprintf("it was asked to %s: %s", a.Verb, a.Refused))
 	} else if a != nil && a.Verb != verbCreate {
-		all = append(all, "somebody asked to "+string(a.Verb)+" it")
+		all = append(all, map[verb]string{verbDelete: "somebody asked for its end", verbRotate: "somebody asked for another one in its place"}[a.Verb])
 	}
 	switch m.Status {
 	case StatusSilent:

@@ -54,6 +54,8 @@ type Deps struct {
 	Workloads Workloads
 	// Nodes are the machines that apps run on; nil: this one alone.
 	Nodes Nodes
+	// Machines looks after machines; nil refuses requests for them.
+	Machines Machines
 	// Doctor looks at the daemon and the machine, within the context's deadline.
 	Doctor func(ctx context.Context) []wire.Check
 	// Wake is told the full names of services whose desired state a request

@@ -73,6 +73,7 @@ var allRoutes = []func(*Server, *registrar){
 	(*Server).registerWorkloadVerbs,
 	(*Server).registerWorkloadStreams,
 	(*Server).registerWorkloadExec,
+	(*Server).registerMachines,
 	(*Server).registerAttempts,
 	(*Server).registerLogs,
 	(*Server).registerInfo,

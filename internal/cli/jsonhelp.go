@@ -31,6 +31,10 @@ GET /openapi.json on the daemon's socket; those of backend are of internal/wire:
   node drain                DrainPlan; with --wait the Node as it is at the end
   node doctor               a list of NodeDoctor
   node join                 JoinToken
+  machine groups, list      MachineGroupList, MachineList
+  machine show              MachineDetail
+  machine create, rotate,   MachineAsked: what is kept until it is done
+  delete
   backend list, show        BackendLeaseList, BackendLeaseDetail
   backend logs              BackendLogs: text by service/index
   backend releases          BackendReleaseList, without the manifests

@@ -175,7 +175,7 @@ func (d *daemon) api() (*api.Server, error) {
 		VolumeName: func(app, volume string) string {
 			return application.VolumeName(d.cfg.NetworkPrefix, app, volume)
 		},
-		Engine: d.fleet.All(), Secrets: d.vault, Workloads: d.workloads, Nodes: d.nodesAPI(),
+		Engine: d.fleet.All(), Secrets: d.vault, Workloads: d.workloads, Nodes: d.nodesAPI(), Machines: d.machines.api(),
 		Doctor: d.doctor, Wake: d.wakeServices, Listeners: d.listeners,
 		Spec:     spec.Options{AllowHostPaths: d.cfg.AllowHostPaths, DenyHostPaths: d.cfg.deniedPaths()},
 		Instance: d.instance, Version: d.cfg.Version, Revision: d.cfg.Revision, AdminUID: os.Getuid(), Logger: d.logger,

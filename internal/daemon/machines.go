@@ -16,6 +16,7 @@ import (
 	"github.com/berth-cloud/berth/instances/infra/netns"
 	"github.com/berth-cloud/berth/instances/infra/qemu"
 	"github.com/berth-cloud/berth/instances/shard"
+	"github.com/berth-cloud/berth/internal/api"
 	"github.com/berth-cloud/berth/internal/wire"
 )
 
@@ -23,6 +24,7 @@ import (
 // none. What is above it has its hub, its manager and its events by the shard.
 type machines struct {
 	shard  *shard.Shard
+	loader *config.Loader
 	source *machineFile
 	place  *place
 	log    *slog.Logger
@@ -71,8 +73,7 @@ func openMachines(ctx context.Context, cfg *Config, holder group.Holder, drainer
 	if m.place, err = openPlace(ctx, conf.Storage, dir); err != nil {
 		return nil, fmt.Errorf("%s: storage: %w", cfg.Machines, err)
 	}
-	loader, err := m.place.loader(conf, m.source, log)
-	if err != nil {
+	if m.loader, err = m.place.loader(conf, m.source, log); err != nil {
 		return nil, err
 	}
 	host, err := os.Hostname()
@@ -80,7 +81,8 @@ func openMachines(ctx context.Context, cfg *Config, holder group.Holder, drainer
 		return nil, fmt.Errorf("name of this host: %w", err)
 	}
 	m.shard, err = shard.Open(ctx, shard.Options{
-		ServerID: host, Storage: m.place.objects, Secrets: m.place.secrets, Loader: loader, Providers: providers,
+		ServerID: host, Storage: m.place.objects, Secrets: m.place.secrets, Loader: m.loader, Providers: providers,
+		Sole:     conf.Storage.Local(),
 		CacheDir: filepath.Join(dir, "cache"), Holder: holder, Drainer: drainer, Logger: log,
 	})
 	if err != nil {
@@ -106,6 +108,14 @@ func (m *machines) listen(ctx context.Context, at config.Server) (err error) {
 func (m *machines) run(ctx context.Context) error {
 	m.log.InfoContext(ctx, "machines are looked after", "registration_addr", m.registrations.Addr().String(), "agent_addr", m.agents.Addr().String())
 	return m.shard.Serve(ctx, m.registrations, m.agents)
+}
+
+// api is what the API asks; nil is that there are no machines.
+func (m *machines) api() api.Machines {
+	if m == nil {
+		return nil
+	}
+	return m.shard
 }
 
 // close gives up what was opened; machines go on.
@@ -137,7 +147,7 @@ func (m *machines) check(context.Context) []wire.Check {
 	}
 	c := wire.Check{Name: "machines", State: wire.CheckOK}
 	leader, known := m.shard.Leader()
-	switch err := m.source.problem(); {
+	switch err := m.loader.Status().Err; {
 	case err != nil:
 		c.State, c.Message = wire.CheckFailed, "the file of machines cannot be used, and the last good one holds: "+err.Error()
 		c.Fix = "correct " + m.source.name + "; it is read again by itself"

@@ -22,7 +22,6 @@ type machineFile struct {
 	began   *config.Config // nil before the first reading
 	tag     string         // of what was judged last
 	verdict error
-	failed  error // of the last reading
 }
 
 var _ config.Source = (*machineFile)(nil)
@@ -57,15 +56,15 @@ func (f *machineFile) Read(ctx context.Context) ([]byte, string, error) {
 	if err == nil {
 		err = f.verdict
 	}
-	f.failed = err
 	return raw, tag, err
 }
 
-// judge says what is wrong with a changed text.
+// judge says what may not be in a changed text. What is wrong with it otherwise, the
+// loader says.
 func (f *machineFile) judge(ctx context.Context, raw []byte) error {
 	conf, err := config.Parse(f.name, raw)
 	if err != nil {
-		return err
+		return nil
 	}
 	for _, one := range []struct{ what, was, is string }{
 		{"cluster.id", f.began.Cluster.ID, conf.Cluster.ID},
@@ -73,7 +72,7 @@ func (f *machineFile) judge(ctx context.Context, raw []byte) error {
 		{"shard.provider.kind", f.began.Shard.Provider.Kind, conf.Shard.Provider.Kind},
 	} {
 		if one.was != one.is {
-			return fmt.Errorf("%s: %s was %q and is %q: %w while machines are there", f.name, one.what, one.was, one.is, errKept)
+			return fmt.Errorf("%s was %q and is %q: %w", one.what, one.was, one.is, errKept)
 		}
 	}
 	for _, one := range []struct {
@@ -89,11 +88,4 @@ func (f *machineFile) judge(ctx context.Context, raw []byte) error {
 		}
 	}
 	return nil
-}
-
-// problem is why the file cannot be used as it is now; nil is that it can.
-func (f *machineFile) problem() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.failed
 }
