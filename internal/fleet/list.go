@@ -36,8 +36,10 @@ func (v *view) List(ctx context.Context, labels map[string]string) ([]docker.Con
 			all = append(all, v.f.recall(a.node, labels)...)
 		}
 	}
-	for _, id := range r.those(away) {
-		all = append(all, v.f.recall(id, labels)...)
+	for _, id := range r.ids {
+		if r.stands(id) == away || v.rests(r, id) {
+			all = append(all, v.f.recall(id, labels)...)
+		}
 	}
 	return v.f.once(all), nil
 }
@@ -54,17 +56,28 @@ func (v *view) concerned(r *roll, labels map[string]string) []string {
 		return nodes
 	}
 	return slices.DeleteFunc(nodes, func(id string) bool {
-		return !slices.Contains(v.nodes, id) && !v.f.has(id, labels) && v.f.surveyed(id)
+		return v.rests(r, id) || !slices.Contains(v.nodes, id) && !v.f.has(id, labels) && v.f.surveyed(id)
 	})
 }
 
-// surveyed reports whether all that is ours on a node was listed once. This machine is
-// asked once for all.
+// surveyed reports whether all that is ours on a node was listed once.
 func (f *Fleet) surveyed(id string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := f.nodes[id]
 	return n != nil && n.complete
+}
+
+// rests reports whether a node that the placement does not name is left alone for a
+// while, as it did not answer: or it would hold up every pass of every app.
+func (v *view) rests(r *roll, id string) bool {
+	if len(v.nodes) == 0 || slices.Contains(v.nodes, id) || id == "" || r.stands(id) != online {
+		return false
+	}
+	v.f.mu.Lock()
+	defer v.f.mu.Unlock()
+	n := v.f.nodes[id]
+	return n != nil && v.f.o.Now().Before(n.retry)
 }
 
 // once leaves of containers that have one name the one that keeps it. What several nodes

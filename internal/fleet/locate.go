@@ -92,8 +92,8 @@ func (v *view) Inspect(ctx context.Context, ref string) (*docker.ContainerState,
 	return out, nil
 }
 
-// on makes a call on the node that has a container. Where that says that it has not, all
-// that may have it are asked.
+// on makes a call on the node that has a container. Where that finds something missing,
+// all that may have the container are asked, and the call is made once more.
 func (v *view) on(ctx context.Context, ref string, call func(id string, rt docker.Runtime) error) error {
 	r := v.roll(ctx)
 	if v.alone(r) {
@@ -117,8 +117,6 @@ func (v *view) on(ctx context.Context, ref string, call func(id string, rt docke
 		return missing
 	case err != nil:
 		return err
-	case known && s.Node == first:
-		return missing // it is something else that the call did not find
 	}
 	rt, err := v.f.reach(r, s.Node)
 	if err != nil {
