@@ -39,6 +39,8 @@ type Options struct {
 	Term instances.Leadership
 	// IngressAddr is where agents reach the data plane; empty is nowhere.
 	IngressAddr string
+	// DenyChanged is called, with no lock held, when certificates were denied; nil is nobody.
+	DenyChanged func()
 	// KeepEvery is how often is read what other servers change: authorities and denied
 	// certificates. A minute when 0.
 	KeepEvery time.Duration
@@ -148,6 +150,9 @@ func (s *Shard) manager(ctx context.Context, conf *config.Config) (*instances.Ma
 		DenyChanged: func() {
 			if s.Hub != nil {
 				s.Hub.Recheck()
+			}
+			if s.opts.DenyChanged != nil {
+				s.opts.DenyChanged()
 			}
 		},
 	})
