@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -34,6 +35,7 @@ func (l *link) run(ctx context.Context) {
 	log := a.cfg.Log.With("end", string(l.role), "address", l.addr)
 	b := a.newBackoff()
 	said, resume := a.newComplaints(), ""
+	var moved time.Time // when it last connected anew because it was asked to
 	for ctx.Err() == nil {
 		cert, changed := a.id.now()
 		if cert == nil {
@@ -61,6 +63,11 @@ func (l *link) run(ctx context.Context) {
 		}
 		if ctx.Err() != nil {
 			return
+		}
+		if errors.Is(err, errBye) && time.Since(moved) >= a.cfg.Timing.RetryMin {
+			// Whoever has the address now waits for it.
+			moved = time.Now()
+			continue
 		}
 		a.doubt(err)
 		said.say(log.With("what", "no connection"), err)

@@ -55,6 +55,8 @@ type Options struct {
 	// ReloadEvery is how often the configuration is read again, and what was asked of
 	// other servers. 10 seconds when 0.
 	ReloadEvery time.Duration
+	// DenyChanged is called, with no lock held, when certificates were denied; nil is nobody.
+	DenyChanged func()
 	// KeepEvery is how often is read what other servers change: authorities and denied
 	// certificates. A minute when 0.
 	KeepEvery time.Duration
@@ -71,7 +73,6 @@ type Shard struct {
 	Authority *ca.Authority
 
 	opts    Options
-	changed chan struct{}
 	conf    *config.Config // when it was opened, for what never changes
 	objects storage.Storage
 	elector *lead.Elector // nil where the shard is Alone
@@ -88,7 +89,7 @@ func Open(ctx context.Context, opts Options) (_ *Shard, err error) {
 	if err := opts.fill(); err != nil {
 		return nil, err
 	}
-	s := &Shard{opts: opts, changed: make(chan struct{}, 1), log: opts.Logger, ids: id.Generator{Now: opts.Now}}
+	s := &Shard{opts: opts, log: opts.Logger, ids: id.Generator{Now: opts.Now}}
 	defer func() {
 		if err != nil {
 			_ = s.Close()
@@ -182,17 +183,12 @@ func (s *Shard) manager(ctx context.Context, conf *config.Config) (*instances.Ma
 			if s.Hub != nil {
 				s.Hub.Recheck()
 			}
-			select {
-			case s.changed <- struct{}{}:
-			default: // whoever looks next sees this one too
+			if s.opts.DenyChanged != nil {
+				s.opts.DenyChanged()
 			}
 		},
 	})
 }
-
-// Changed says, to one reader, that a machine has come to be one that goes since the last
-// word of it.
-func (s *Shard) Changed() <-chan struct{} { return s.changed }
 
 // Serve takes registrations and agents by these listeners, of TCP and before TLS, takes
 // part in the election and, while this process leads, looks after the groups. It goes on

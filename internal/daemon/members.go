@@ -31,6 +31,8 @@ type members struct {
 	// changed is told of nodes that came, went, or are no more.
 	changed func(ids ...string)
 
+	poked chan struct{} // holds one
+
 	mu      sync.Mutex
 	all     map[string]fleet.Member
 	engines map[string]*engine.Client
@@ -39,7 +41,15 @@ type members struct {
 var _ fleet.Members = (*members)(nil)
 
 func newMembers(s *shard.Shard, log *slog.Logger) *members {
-	return &members{shard: s, log: log, now: time.Now, all: map[string]fleet.Member{}, engines: map[string]*engine.Client{}}
+	return &members{shard: s, log: log, now: time.Now, poked: make(chan struct{}, 1), all: map[string]fleet.Member{}, engines: map[string]*engine.Client{}}
+}
+
+// poke has the machines looked at: one has come to be one that goes.
+func (m *members) poke() {
+	select {
+	case m.poked <- struct{}{}:
+	default: // whoever looks next sees this one too
+	}
 }
 
 // membersEvery is the time between two looks that nothing asked for.
@@ -72,7 +82,7 @@ func (m *members) wait(ctx context.Context, events *hub.Subscription, tick <-cha
 			return false
 		case <-tick:
 			return true
-		case <-m.shard.Changed():
+		case <-m.poked:
 			return true
 		case e := <-events.Events():
 			if e.Kind != hub.EventHeartbeat {
