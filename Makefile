@@ -56,10 +56,10 @@ test: ## Vet, and run unit, real-engine and short end-to-end tests with the race
 	@BERTH_TEST_DOCKER=1 BERTH_TEST_BRIEF=1 $(GO) run ./internal/tools/testsum $(RACE) -count=1 -timeout 8m $(TEST)
 
 .PHONY: conformance
-conformance: ## Hold the Docker provider and the backend to every case of their suites, on the real engine
+conformance: ## Hold provider, backend and a machine's engine to every case of their suites, on the real engine
 	@scripts/setup
 	@BERTH_TEST_DOCKER=1 $(GO) run ./internal/tools/testsum $(RACE) -count=1 -timeout 20m ./provider/docker
-	@BERTH_TEST_DOCKER=1 $(GO) run ./internal/tools/testsum $(RACE) -count=1 -timeout 20m -run Conforms ./test/e2ebackend
+	@BERTH_TEST_DOCKER=1 $(GO) run ./internal/tools/testsum $(RACE) -count=1 -timeout 20m -run Conforms ./test/e2ebackend ./instances/hub
 
 .PHONY: test-short
 test-short: ## Run the tests that need neither Docker nor the race detector
