@@ -47,12 +47,20 @@ func (f Fingerprint) MarshalText() ([]byte, error) {
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (f *Fingerprint) UnmarshalText(text []byte) error {
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(string(text))
+	raw, err := decodeWord(string(text))
 	if err != nil || len(raw) != len(f) {
 		return errors.New("not a SHA-256 in base64url")
 	}
 	copy(f[:], raw)
 	return nil
+}
+
+// decodeWord reads base64url in its one spelling: the library passes line ends over.
+func decodeWord(text string) ([]byte, error) {
+	if strings.ContainsAny(text, "\r\n") {
+		return nil, errors.New("a line end in base64url")
+	}
+	return base64.RawURLEncoding.Strict().DecodeString(text)
 }
 
 const (
@@ -132,7 +140,7 @@ func ParseJoinToken(text string) (*JoinToken, error) {
 		return nil, fmt.Errorf("%w: it does not begin with %s; copy the whole command that `berth node join` printed", ErrJoinToken, joinPrefix)
 	}
 	cut := fmt.Errorf("%w: a part of it is missing or was changed; copy the whole command that `berth node join` printed", ErrJoinToken)
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(body)
+	raw, err := decodeWord(body)
 	if err != nil {
 		return nil, cut
 	}
