@@ -51,6 +51,7 @@ type daemon struct {
 	members   *members  // nil: none
 	fleet     *fleet.Fleet
 	nodes     *nodes.Nodes
+	cluster   *ingress.ClusterPusher // nil: the data plane takes no agents
 	server    *api.Server
 }
 
@@ -94,7 +95,7 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 		return err
 	}
 	defer func() { _ = claim.Close() }()
-	if d.machines, err = openMachines(ctx, &d.cfg, nodeRoles{d}, nodeRoles{d}, logger); err != nil {
+	if d.machines, err = openMachines(ctx, &d.cfg, nodeRoles{d}, nodeRoles{d}, d.denied, logger); err != nil {
 		return err
 	}
 	defer d.machines.close()
@@ -131,6 +132,9 @@ func (d *daemon) wire(plane *controlclient.Client) {
 	d.puller.Logger = d.logger
 	d.link = ingress.NewLink(plane, d.logger, wake, d.freshPlane, d.lostPlane)
 	d.pusher = &ingress.Pusher{Store: d.store, Plane: plane, Link: d.link, Facts: facts, Wake: wake}
+	if d.machines != nil && d.machines.plane != nil {
+		d.cluster = &ingress.ClusterPusher{Credentials: d.machines.plane, Plane: plane, Link: d.link}
+	}
 	d.super = &supervisor{cfg: &d.cfg, hello: plane.Hello, logger: d.logger}
 	d.options = []application.Option{
 		application.WithInstanceID(d.instance),
@@ -159,6 +163,7 @@ func (d *daemon) wire(plane *controlclient.Client) {
 // freshPlane gives a new data plane its table, and every service a look at it.
 func (d *daemon) freshPlane() {
 	d.engine.Enqueue(ingress.Key)
+	d.engine.Enqueue(ingress.ClusterKey)
 	d.engine.Resync()
 }
 

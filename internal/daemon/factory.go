@@ -21,7 +21,13 @@ func serviceKey(name string) reconcile.Key { return reconcile.Key{Kind: kindAppl
 func (d *daemon) factory(ctx context.Context, key reconcile.Key) (reconcile.Controller, error) {
 	switch key.Kind {
 	case ingress.Key.Kind:
-		return d.pusher.Controller(), nil
+		if key != ingress.ClusterKey {
+			return d.pusher.Controller(), nil
+		}
+		if d.cluster == nil {
+			return nil, nil //nolint:nilnil // the factory's word for a key that is not there
+		}
+		return d.cluster.Controller(), nil
 	case kindApplication:
 		return d.service(ctx, key.Name)
 	case nodes.Kind:
@@ -64,6 +70,9 @@ func (d *daemon) keys(ctx context.Context) ([]reconcile.Key, error) {
 		return nil, err
 	}
 	keys := []reconcile.Key{ingress.Key}
+	if d.cluster != nil {
+		keys = append(keys, ingress.ClusterKey)
+	}
 	for i := range services {
 		keys = append(keys, serviceKey(services[i].Name))
 	}

@@ -29,6 +29,9 @@ type machines struct {
 	place  *place
 	log    *slog.Logger
 
+	// plane is how the data plane takes agents; nil is that it takes none.
+	plane *planeCredentials
+
 	registrations, agents net.Listener
 }
 
@@ -42,7 +45,8 @@ const machinesTimeout = 60 * time.Second
 // fails when the file is wrong, or what it names cannot be had: nobody should find out
 // later that machines are not looked after. The holder and drainer know what runs on
 // machines; nil is that nothing does.
-func openMachines(ctx context.Context, cfg *Config, holder group.Holder, drainer group.Drainer, log *slog.Logger) (_ *machines, err error) {
+// denied is called when machines come to be ones that go.
+func openMachines(ctx context.Context, cfg *Config, holder group.Holder, drainer group.Drainer, denied func(), log *slog.Logger) (_ *machines, err error) {
 	if cfg.Machines == "" {
 		return nil, nil //nolint:nilnil // no machines
 	}
@@ -83,10 +87,16 @@ func openMachines(ctx context.Context, cfg *Config, holder group.Holder, drainer
 	m.shard, err = shard.Open(ctx, shard.Options{
 		ServerID: host, Storage: m.place.objects, Secrets: m.place.secrets, Loader: m.loader, Providers: providers,
 		Sole:     conf.Storage.Local(),
-		CacheDir: filepath.Join(dir, "cache"), Holder: holder, Drainer: drainer, Logger: log,
+		CacheDir: filepath.Join(dir, "cache"), Holder: holder, Drainer: drainer, DenyChanged: denied,
+		IngressAddr: conf.Shard.Server.IngressAddr, Logger: log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("machines of %s: %w", cfg.Machines, err)
+	}
+	if at := conf.Shard.Server.IngressAddr; at != "" {
+		m.plane = newPlaneCredentials(planeOptions{
+			Server: host, Address: at, Authority: m.shard.Authority, Secrets: m.place.secrets, Denied: deniedOf(m.shard),
+		})
 	}
 	return m, m.listen(ctx, conf.Shard.Server)
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/berth-cloud/berth/instances"
 	"github.com/berth-cloud/berth/instances/hub"
 	"github.com/berth-cloud/berth/instances/shard"
 	"github.com/berth-cloud/berth/instances/wire"
@@ -33,6 +34,8 @@ type members struct {
 
 	poked chan struct{} // holds one
 
+	joined map[string]*instances.InstanceRecord // of hosts; neither name nor labels change
+
 	mu      sync.Mutex
 	all     map[string]fleet.Member
 	engines map[string]*engine.Client
@@ -41,7 +44,7 @@ type members struct {
 var _ fleet.Members = (*members)(nil)
 
 func newMembers(s *shard.Shard, log *slog.Logger) *members {
-	return &members{shard: s, log: log, now: time.Now, poked: make(chan struct{}, 1), all: map[string]fleet.Member{}, engines: map[string]*engine.Client{}}
+	return &members{shard: s, log: log, now: time.Now, poked: make(chan struct{}, 1), joined: map[string]*instances.InstanceRecord{}, all: map[string]fleet.Member{}, engines: map[string]*engine.Client{}}
 }
 
 // poke has the machines looked at: one has come to be one that goes.
@@ -100,6 +103,9 @@ func (m *members) look(ctx context.Context) error {
 	if err == nil {
 		mentioned, err = m.mentioned(ctx)
 	}
+	if err == nil {
+		err = m.readJoined(ctx, listed)
+	}
 	m.mu.Lock()
 	before := maps.Clone(m.all)
 	if err == nil {
@@ -132,6 +138,24 @@ func (m *members) look(ctx context.Context) error {
 	return err
 }
 
+// readJoined reads the records of hosts that joined, once each.
+func (m *members) readJoined(ctx context.Context, listed []shard.Machine) error {
+	for i := range listed {
+		one := &listed[i]
+		if one.Group != instances.JoinedGroup || one.RegisteredAt.IsZero() || m.joined[one.ID] != nil {
+			continue
+		}
+		r, err := m.shard.Manager.Record(ctx, one.Tenant, one.ID)
+		if err != nil && !errors.Is(err, instances.ErrInstanceNotFound) {
+			return err
+		}
+		if err == nil && r.Joined != nil {
+			m.joined[one.ID] = r
+		}
+	}
+	return nil
+}
+
 // take puts what was listed in place of what was known. The list is whole: a server
 // leads only once it has read every record.
 func (m *members) take(listed []shard.Machine, mentioned []string) {
@@ -141,10 +165,15 @@ func (m *members) take(listed []shard.Machine, mentioned []string) {
 		if one.RegisteredAt.IsZero() {
 			continue
 		}
-		all[one.ID] = fleet.Member{
+		member := fleet.Member{
 			ID: one.ID, Gone: one.Status == shard.StatusDeleting || one.Status == shard.StatusDeleted,
 			Labels: map[string]string{"tenant": one.Tenant, "group": one.Group, "template": one.Template}, Since: one.HeardAt,
 		}
+		if host := m.joined[one.ID]; host != nil {
+			member.Name, member.Labels = host.Joined.Name, maps.Clone(host.Tags)
+			delete(member.Labels, instances.TagName)
+		}
+		all[one.ID] = member
 	}
 	for _, id := range mentioned {
 		if _, ok := all[id]; !ok && id != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/berth-cloud/berth/internal/fleet"
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/reconcile/application"
+	"github.com/berth-cloud/berth/internal/reconcile/ingress"
 	"github.com/berth-cloud/berth/internal/reconcile/nodes"
 	"github.com/berth-cloud/berth/internal/reconcile/placement"
 	"github.com/berth-cloud/berth/internal/store"
@@ -35,6 +36,16 @@ func (r nodeRoles) Drain(ctx context.Context, id string, deadline time.Time) err
 // Drained implements group.Drainer.
 func (r nodeRoles) Drained(ctx context.Context, id string) (bool, error) {
 	return r.d.nodes.Drained(ctx, id)
+}
+
+// denied has what knows of machines look again: one has come to be one that goes.
+func (d *daemon) denied() {
+	if d.members != nil {
+		d.members.poke()
+	}
+	if d.cluster != nil {
+		d.engine.Enqueue(ingress.ClusterKey)
+	}
 }
 
 // wireNodes makes the fleet of this machine and those that joined, and what decides which

@@ -76,6 +76,9 @@ func (n nodesAPI) List(ctx context.Context) ([]wire.Node, error) {
 		one.State, one.Why = n.state(&m, known.rows[m.ID])
 		if machine := byID[m.ID]; machine != nil {
 			one.Group, one.Address = machine.Group, cmp.Or(machine.IPv4, machine.IPv6)
+			if machine.Group == instances.JoinedGroup {
+				one.Kind, one.Group = wire.NodeJoined, ""
+			}
 			if machine.Node != nil {
 				one.Version = machine.Node.Version
 			}
@@ -196,12 +199,21 @@ func (n nodesAPI) Undrain(ctx context.Context, id string) error {
 
 // Join implements api.Nodes.
 func (n nodesAPI) Join(ctx context.Context, req wire.JoinRequest) (wire.JoinToken, error) {
-	return wire.JoinToken{}, fmt.Errorf("%w: hosts cannot join this server yet", api.ErrNodeRefused)
+	made, err := n.d.machines.shard.Manager.JoinHost(ctx, instances.JoinRequest{Tenant: api.Tenant, Name: req.Name, Labels: req.Labels})
+	switch {
+	case errors.Is(err, instances.ErrExists):
+		return wire.JoinToken{}, fmt.Errorf("%w: %w", api.ErrNodeTaken, err)
+	case errors.Is(err, instances.ErrInvalidRequest):
+		return wire.JoinToken{}, fmt.Errorf("%w: %w", api.ErrNodeRefused, err)
+	case err != nil:
+		return wire.JoinToken{}, fmt.Errorf("%w: %w", api.ErrNodesUnavailable, err)
+	}
+	return wire.JoinToken{ID: made.InstanceID, Name: made.Name, Token: made.Token, ExpiresAt: made.ExpiresAt}, nil
 }
 
 // Remove implements api.Nodes.
 func (n nodesAPI) Remove(ctx context.Context, id string) error {
-	err := n.d.machines.shard.Manager.DeleteInstanceFor(ctx, "", id)
+	err := n.d.machines.shard.Manager.DeleteInstanceFor(ctx, api.Tenant, id)
 	if errors.Is(err, instances.ErrInstanceNotFound) {
 		return fmt.Errorf("%w: %w", api.ErrNoSuchNode, err)
 	}

@@ -58,7 +58,7 @@ func (n nodesAPI) Doctor(ctx context.Context, id string) ([]wire.NodeCheck, erro
 		return sound(machine.Node.Heartbeat, "its agent, version %s, is connected from %s", machine.Node.Version, machine.Node.Remote)
 	})
 	h.look(wire.HopEngine, func() wire.NodeCheck { return n.checkEngine(ctx, id) })
-	n.checkPlane(ctx, id, h)
+	n.checkPlane(id, h)
 	return h.checks, nil
 }
 
@@ -105,8 +105,18 @@ func (n nodesAPI) checkEngine(ctx context.Context, id string) wire.NodeCheck {
 }
 
 // checkPlane looks at the data plane's own way to the node.
-func (n nodesAPI) checkPlane(_ context.Context, _ string, h *hops) {
-	for _, hop := range []string{wire.HopIngressControl, wire.HopIngressDial} {
-		h.look(hop, func() wire.NodeCheck { return wire.NodeCheck{State: wire.CheckSkipped, Message: "not known"} })
+func (n nodesAPI) checkPlane(id string, h *hops) {
+	if n.d.cluster == nil {
+		h.look(wire.HopIngressControl, func() wire.NodeCheck {
+			return broken("write shard.server.ingress_addr into the file of machines, and start berthd again", "the data plane takes no agents, so that no request reaches the node")
+		})
+		return
 	}
+	h.look(wire.HopIngressControl, func() wire.NodeCheck {
+		if !n.d.link.Reaches(id) {
+			return broken("see that the agent reaches ingress_addr of the file of machines; a machine that was made before that was written there does not know it",
+				"its agent is not connected to the data plane")
+		}
+		return sound(time.Time{}, "its agent is connected to the data plane")
+	})
 }
