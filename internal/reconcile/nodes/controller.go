@@ -123,7 +123,7 @@ func (c *controller) offline(ctx context.Context, since time.Time) (reconcile.Re
 		if !moves {
 			continue
 		}
-		wait := since.Add(after).Sub(now)
+		wait := c.n.watched(since).Add(after).Sub(now)
 		if wait <= 0 {
 			c.wake([][]store.DesiredService{services})
 			wait = again

@@ -58,6 +58,9 @@ type Nodes struct {
 	// deciding is held while a placement is decided and written: two apps that are placed
 	// at once see each other.
 	deciding sync.Mutex
+	// began is when this process began to watch: for how long a node was away before,
+	// nobody knows.
+	began time.Time
 }
 
 // New prepares it.
@@ -68,7 +71,7 @@ func New(opts Options) *Nodes {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Nodes{opts: opts}
+	return &Nodes{opts: opts, began: opts.Now()}
 }
 
 // roster is all that is known of nodes at one moment.
@@ -96,10 +99,18 @@ func (n *Nodes) roster(ctx context.Context) (*roster, error) {
 // may only not have been read yet.
 func (r *roster) gone(id string) bool { return r.members[id].Gone }
 
+// watched is since when a node was seen to be offline, by this process.
+func (n *Nodes) watched(since time.Time) time.Time {
+	if since.Before(n.began) {
+		return n.began
+	}
+	return since
+}
+
 // overdue reports whether a node is offline for so long.
 func (n *Nodes) overdue(r *roster, id string, after time.Duration) bool {
 	since, offline := r.offline(id)
-	return offline && !since.IsZero() && !n.opts.Now().Before(since.Add(after))
+	return offline && !since.IsZero() && !n.opts.Now().Before(n.watched(since).Add(after))
 }
 
 // offline reports whether a node cannot be reached, and since when: zero when that is not

@@ -265,6 +265,23 @@ func TestAReplicaOfAnOfflineNodeIsMovedOnlyAfterItsTime(t *testing.T) {
 	}
 }
 
+func TestTheTimeForWhichNobodyWatchedDoesNotCount(t *testing.T) {
+	w := newWorld(t, "a")
+	w.app("shop", 1, func(s *spec.Service) { s.Placement.Node = "a" })
+	w.at("shop")
+	w.app("shop", 1, nil)
+	w.offline("a")
+	w.now = w.now.Add(time.Hour)
+	w.Nodes = New(w.opts) // another process
+	if w.pass("a"); w.at("shop") != "a" {
+		t.Errorf("moved to %q by a process that has only begun", w.at("shop"))
+	}
+	w.now = w.now.Add(5 * time.Minute)
+	if w.pass("a"); w.at("shop") != "" {
+		t.Errorf("still on %q", w.at("shop"))
+	}
+}
+
 func TestANodeThatNobodyTellsOfIsNotGone(t *testing.T) {
 	w := newWorld(t, "a")
 	w.app("shop", 1, func(s *spec.Service) { s.Placement.Node = "a" })
