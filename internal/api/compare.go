@@ -30,9 +30,14 @@ func changeAction(old, wanted *spec.Service) wire.Action {
 	switch spec.Heaviest(spec.Diff(old, wanted)) {
 	case spec.EffectRoll:
 		return wire.ActionUpdate
+	case spec.EffectPlace:
+		if movable(wanted) {
+			return wire.ActionUpdate
+		}
+		return wire.ActionRoute
 	case spec.EffectScale:
 		return wire.ActionScale
-	case spec.EffectPlace, spec.EffectRoute, spec.EffectSettings:
+	case spec.EffectRoute, spec.EffectSettings:
 		return wire.ActionRoute
 	}
 	return wire.ActionUnchanged

@@ -7,12 +7,17 @@ func placeNotice(now spec.Placement, wanted *spec.Service) string {
 	next := wanted.Placement
 	where := now
 	where.Keep, where.MoveAfter = next.Keep, next.MoveAfter
-	_, moves := spec.MovesAfter(&spec.Service{Volumes: wanted.Volumes, Inits: wanted.Inits, Sidecars: wanted.Sidecars})
 	switch {
 	case where.Equal(next):
 		return "only what follows the loss of a node changes; no container does"
-	case !moves:
+	case !movable(wanted):
 		return "another place is asked for, but its volumes are on one node and stay there, and so does the app"
 	}
-	return "another place is asked for: containers that are on no such node are made anew on one, without a new release"
+	return "another place is asked for: new containers of the same image take over, where they are to be"
+}
+
+// movable reports whether a service can be elsewhere than it is: no volume holds it.
+func movable(s *spec.Service) bool {
+	_, moves := spec.MovesAfter(&spec.Service{Volumes: s.Volumes, Inits: s.Inits, Sidecars: s.Sidecars})
+	return moves
 }

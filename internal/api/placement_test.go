@@ -8,17 +8,17 @@ import (
 	"github.com/berth-cloud/berth/internal/wire"
 )
 
-func TestAnotherPlaceIsNoNewReleaseAndThePlanSaysWhatMoves(t *testing.T) {
+func TestAnotherPlaceMakesNewContainersAndThePlanSaysSo(t *testing.T) {
 	d := start(t, nil)
 	apply(t, d, web)
 	moved := edit(web, "services:", "node: {labels: {disk: ssd}}\nservices:")
 	got := step(t, plan(t, d, moved), "web")
 	want := []wire.FieldChange{{Field: "node", New: `labels {disk: "ssd"}`}}
-	if !slices.Equal(got.Changes, want) || !strings.Contains(strings.Join(got.Notices, "\n"), "without a new release") {
+	if !slices.Equal(got.Changes, want) || !strings.Contains(strings.Join(got.Notices, "\n"), "new containers of the same image take over") {
 		t.Errorf("%+v", got)
 	}
 	apply(t, d, moved)
-	if now := service(t, d, "web"); now.Active.Release != "v1" || step(t, plan(t, d, moved), "web").Action != wire.ActionUnchanged {
+	if now := service(t, d, "web"); now.Active.Release != "v2" || now.Image != "a/web:1" || step(t, plan(t, d, moved), "web").Action != wire.ActionUnchanged {
 		t.Errorf("after the change: %+v", now)
 	}
 }

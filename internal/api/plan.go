@@ -235,6 +235,9 @@ func (p *planned) update(current serviceState, wanted *spec.Service, refresh boo
 		if step.Action == wire.ActionUpdate || refresh || ends {
 			d.ReleaseID = ""
 		}
+		if moves(now, wanted) {
+			d.RestartNonce = nextRestart(d.RestartNonce)
+		}
 		p.put(d, step.Action)
 	}
 	if ends && step.Action == wire.ActionRoute && len(step.Changes) == 0 {
@@ -250,6 +253,13 @@ func (p *planned) update(current serviceState, wanted *spec.Service, refresh boo
 		step.Interrupts = felt(current, wanted, step.Action == wire.ActionRetry)
 	}
 	p.plan.Services = append(p.plan.Services, step)
+}
+
+// moves reports whether a change says anew where a service may run. The containers that
+// are there are replaced then, as by a restart: those of one content have one name, which
+// no two nodes can have.
+func moves(now, wanted *spec.Service) bool {
+	return movable(wanted) && slices.ContainsFunc(spec.Diff(now, wanted), func(c spec.FieldChange) bool { return c.Effect == spec.EffectPlace })
 }
 
 func (p *planned) remove(current serviceState) {

@@ -124,7 +124,7 @@ func (d *daemon) located(ctx context.Context, desired *store.DesiredService) (re
 	at, err := d.nodes.Locate(ctx, desired)
 	switch {
 	case errors.Is(err, placement.ErrNoNode):
-		return application.NewNoNodeController(desired.Name, nodes.NoNode(err)), nil
+		return application.NewNoNodeController(desired.Name, desired.AttemptID, d.store, nodes.NoNode(err)), nil
 	case err != nil:
 		return nil, err
 	case at.Away != "":

@@ -84,6 +84,9 @@ func (n nodesAPI) List(ctx context.Context) ([]wire.Node, error) {
 			}
 		}
 		known.fill(&one, m.ID)
+		if m.Gone && len(one.Apps) == 0 {
+			continue // nothing is left to be said of it
+		}
 		out = append(out, one)
 	}
 	return out, nil

@@ -15,13 +15,13 @@ type Effect string
 // The effects, the heaviest first.
 const (
 	EffectRoll     Effect = "roll"     // new containers take over from the old ones
+	EffectPlace    Effect = "place"    // new containers of the same make take over, where they may be elsewhere
 	EffectScale    Effect = "scale"    // containers of the same release come or go
-	EffectPlace    Effect = "place"    // containers of the same release may have to be on another node
 	EffectRoute    Effect = "route"    // the data plane routes differently
 	EffectSettings Effect = "settings" // nothing now; the next rollout, stop or container heeds it
 )
 
-var effectOrder = []Effect{EffectRoll, EffectScale, EffectPlace, EffectRoute, EffectSettings}
+var effectOrder = []Effect{EffectRoll, EffectPlace, EffectScale, EffectRoute, EffectSettings}
 
 // FieldChange is one difference between two services.
 type FieldChange struct {

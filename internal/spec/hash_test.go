@@ -82,7 +82,7 @@ var needsContainer = map[string]bool{
 	"Dependency.Condition":      false,
 	"Service.Alias":             true,
 	"Service.Stateful":          true,
-	"Service.Placement":         false, // a move is no release
+	"Service.Placement":         false, // a move is a restart
 	"Placement.Node":            false,
 	"Placement.Labels":          false,
 	"Placement.Spread":          false,

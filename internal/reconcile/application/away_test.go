@@ -239,3 +239,20 @@ func TestWhatANodeLacksThatHasOnlyComeBackFailsNoAttempt(t *testing.T) {
 		t.Errorf("attempt %+v", a)
 	}
 }
+
+func TestAChangeThatNoNodeIsThereForFailsAfterAWhile(t *testing.T) {
+	r := startRig(t)
+	a := r.apply(r.spec("good:1"))
+	c := NewNoNodeController(r.service, a.ID, r.store, "node a is cordoned")
+	c.now = r.clock.Now
+	for _, want := range []store.AttemptState{store.AttemptQueued, store.AttemptFailed} {
+		res, err := c.Reconcile(t.Context())
+		if err != nil || res.Conditions[0].Reason != string(ReasonNoNode) || res.RequeueAfter <= 0 {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		if got := r.attempt(); got.State != want || want == store.AttemptFailed && got.Message != "node a is cordoned" {
+			t.Errorf("attempt %+v, want %s", got, want)
+		}
+		r.clock.Advance(noNodePatience)
+	}
+}

@@ -2,10 +2,12 @@ package application
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/berth-cloud/berth/internal/reconcile"
+	"github.com/berth-cloud/berth/internal/store"
 )
 
 // NodeOfflineController stands in for the Controller of a service all of whose nodes are
@@ -40,22 +42,48 @@ func (c *NodeOfflineController) Reconcile(context.Context) (reconcile.Result, er
 }
 
 // NoNodeController stands in for the Controller of a service whose app there is no node
-// for. What it runs already goes on.
-type NoNodeController struct{ service, why string }
+// for. What it runs already goes on. A change that waits for one fails after a while.
+type NoNodeController struct {
+	service, why string
+	attempt      int64
+	store        ServiceStore
+	now          func() time.Time
+}
 
 var _ reconcile.Controller = (*NoNodeController)(nil)
 
-// NewNoNodeController builds the stand-in; why is a sentence for people.
-func NewNoNodeController(serviceName, why string) *NoNodeController {
-	return &NoNodeController{service: serviceName, why: why}
+// noNodePatience is how long a change waits for a node: after a start of the control
+// plane, nodes come back one after the other.
+const noNodePatience = 30 * time.Second
+
+// NewNoNodeController builds the stand-in; why is a sentence for people, attempt the
+// newest one of the service.
+func NewNoNodeController(serviceName string, attempt int64, st ServiceStore, why string) *NoNodeController {
+	return &NoNodeController{service: serviceName, why: why, attempt: attempt, store: st, now: time.Now}
 }
 
 // Name is that of the service's Controller.
 func (c *NoNodeController) Name() string { return ControllerName(c.service) }
 
 // Reconcile says why there is none, and asks for another pass.
-func (c *NoNodeController) Reconcile(context.Context) (reconcile.Result, error) {
+func (c *NoNodeController) Reconcile(ctx context.Context) (reconcile.Result, error) {
 	res := result(reconcile.False, ReasonNoNode, c.why)
 	res.RequeueAfter = DefaultTiming().Recheck
+	a, err := c.store.GetAttempt(ctx, c.attempt)
+	if errors.Is(err, store.ErrNotFound) || err == nil && c.now().Before(a.CreatedAt.Add(noNodePatience)) {
+		return res, nil
+	}
+	if err != nil {
+		return res, storeError("read the attempt of "+c.service, err)
+	}
+	for _, u := range a.Services {
+		if u.Service != c.service || u.State.Final() {
+			continue
+		}
+		u.State, u.Reason, u.Message, u.UpdatedAt = store.AttemptFailed, string(ReasonNoNode), c.why, c.now()
+		if err := c.store.UpdateAttemptService(ctx, u); err != nil {
+			return res, storeError("fail the attempt of "+c.service, err)
+		}
+	}
 	return res, nil
 }
