@@ -97,7 +97,7 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 		return err
 	}
 	defer d.closeProviders()
-	if d.machines, err = openMachines(ctx, &d.cfg, nil, nil, logger); err != nil {
+	if d.machines, err = openMachines(ctx, &d.cfg, machineDeps{providers: machineProviders()}, logger); err != nil {
 		return err
 	}
 	defer d.machines.close()
