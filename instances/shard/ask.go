@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/instances"
 	"github.com/berth-cloud/berth/instances/config"
@@ -35,6 +37,9 @@ func (m missing) Unwrap() error { return m.is }
 func noMachine(instanceID string) error {
 	return missing{"there is no machine " + instanceID, instances.ErrInstanceNotFound}
 }
+
+// errAsk is an ask that this program cannot read. It keeps nothing else from being done.
+var errAsk = errors.New("what is asked cannot be read")
 
 // verb is what is asked of a machine.
 type verb string
@@ -71,8 +76,8 @@ type ask struct {
 const (
 	askSchema = 1
 	askPrefix = "ask/"
-	// maxAsks bounds what is asked for at once.
-	maxAsks = 1000
+	// maxAsks bounds what is asked for at once: two groups of the largest size.
+	maxAsks = 2000
 	// askTimeout bounds what a request does with the store.
 	askTimeout = 10 * time.Second
 )
@@ -119,7 +124,7 @@ func (s *Shard) readAsk(ctx context.Context, instanceID string) (*ask, error) {
 	}
 	a := ask{tag: tag}
 	if err := json.Unmarshal(data, &a); err != nil || a.ID != instanceID || a.Schema > askSchema {
-		return nil, fmt.Errorf("what is asked of %s cannot be read: remove the object %s", instanceID, key)
+		return nil, fmt.Errorf("%w: that of machine %s; remove the object %s", errAsk, instanceID, key)
 	}
 	return &a, nil
 }
@@ -152,24 +157,40 @@ func (s *Shard) askIDs(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// submit keeps an ask, over whatever was asked of its machine before.
-func (s *Shard) submit(ctx context.Context, a *ask) error {
+// asksAtOnce is how many asks are written at once.
+const asksAtOnce = 32
+
+// submit keeps asks, each over whatever was asked of its machine before.
+func (s *Shard) submit(ctx context.Context, asks ...*ask) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	if ids, err := s.askIDs(ctx); err != nil || len(ids) >= maxAsks {
-		return errors.Join(err, tooMany(len(ids)))
+	ids, err := s.askIDs(ctx)
+	if err != nil {
+		return err
 	}
+	if len(ids)+len(asks) > maxAsks {
+		return fmt.Errorf("%w: %d, and %d are the most", ErrTooManyAsks, len(ids), maxAsks)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(asksAtOnce)
+	for _, a := range asks {
+		group.Go(func() error { return s.submitOne(ctx, a) })
+	}
+	return group.Wait()
+}
+
+func (s *Shard) submitOne(ctx context.Context, a *ask) error {
 	a.AskedAt = s.opts.Now().UTC()
 	for range 5 {
-		before, err := s.readAsk(ctx, a.ID)
-		if err != nil {
-			return err
-		}
-		if a.tag = ""; before != nil {
-			a.tag = before.tag
-		}
-		err = s.putAsk(ctx, a)
+		err := s.putAsk(ctx, a)
 		if errors.Is(err, storage.ErrPrecondition) {
+			before, err := s.readAsk(ctx, a.ID)
+			if err != nil {
+				return err
+			}
+			if a.tag = ""; before != nil {
+				a.tag = before.tag
+			}
 			continue
 		}
 		if err != nil {
@@ -182,13 +203,6 @@ func (s *Shard) submit(ctx context.Context, a *ask) error {
 		return nil
 	}
 	return fmt.Errorf("keep what is asked of %s: %w", a.ID, instances.ErrContended)
-}
-
-func tooMany(n int) error {
-	if n < maxAsks {
-		return nil
-	}
-	return fmt.Errorf("%w: %d", ErrTooManyAsks, n)
 }
 
 func askedText(a *ask) string {
@@ -304,16 +318,15 @@ func (s *Shard) RotateGroup(ctx context.Context, tenant, name, by string) ([]str
 		return nil, err
 	}
 	var ids []string
+	var all []*ask
 	for i := range rows {
-		if statusOf(&rows[i], false) == StatusDeleting {
+		if statusOf(&rows[i], false, false) == StatusDeleting {
 			continue
 		}
-		if err := s.submit(ctx, &ask{Verb: verbRotate, ID: rows[i].ID, Tenant: key.Tenant, Group: key.Group, By: by}); err != nil {
-			return ids, err
-		}
+		all = append(all, &ask{Verb: verbRotate, ID: rows[i].ID, Tenant: key.Tenant, Group: key.Group, By: by})
 		ids = append(ids, rows[i].ID)
 	}
-	return ids, nil
+	return ids, s.submit(ctx, all...)
 }
 
 // lookUp is the row of a machine that is not gone.

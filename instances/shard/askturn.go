@@ -159,9 +159,7 @@ func (c *asking) drain(ctx context.Context, conf *config.Config) time.Duration {
 	if s.opts.Drainer == nil || limit == 0 || !s.opts.Now().Before(deadline) {
 		return 0
 	}
-	if err := s.db.StartDrain(ctx, c.ask.ID, s.opts.Now()); err != nil { // for who looks at it
-		s.log.WarnContext(ctx, "the drain of a machine was not noted", "instance", c.ask.ID, "error", err)
-	}
+	c.turn.drain(c.ask.ID, s.opts.Now())
 	if err := s.opts.Drainer.Drain(ctx, c.ask.ID, deadline); err != nil {
 		s.log.WarnContext(ctx, "a machine is not drained yet", "instance", c.ask.ID, "error", err)
 		return time.Second

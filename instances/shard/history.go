@@ -146,14 +146,15 @@ func (t told) DeleteInstanceFor(ctx context.Context, tenant, instanceID string) 
 // noted keeps when a machine is drained.
 type noted struct {
 	rows
-	shard *Shard
+	turn *turn
 }
 
 type rows = group.Rows
 
 // StartDrain implements group.Rows.
 func (n noted) StartDrain(ctx context.Context, instanceID string, at time.Time) error {
-	n.shard.note(instanceID, "draining", "what runs on it moves")
+	n.turn.drain(instanceID, at)
+	n.turn.shard.note(instanceID, "draining", "what runs on it moves")
 	return n.rows.StartDrain(ctx, instanceID, at)
 }
 

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/berth-cloud/berth/instances/group"
@@ -15,6 +16,9 @@ type turn struct {
 	since  time.Time
 	groups *group.Groups
 	engine *reconcile.Engine
+	// drains are the machines that drain, with when that began in this term: what an
+	// earlier leader decided does not hold.
+	drains sync.Map
 }
 
 // lead is the work of a leader. It ends with ctx, or when it cannot go on.
@@ -75,7 +79,7 @@ func (s *Shard) newTurn(term uint64) (*turn, error) {
 	t := &turn{shard: s, term: term, since: s.opts.Now()}
 	var err error
 	t.groups, err = group.New(group.Options{
-		Machines: told{s.Manager, s}, Rows: noted{s.db, s}, Configs: s.opts.Loader,
+		Machines: told{s.Manager, s}, Rows: noted{s.db, t}, Configs: s.opts.Loader,
 		Presence: present{group.FromHub(s.Hub), s}, Holder: s.opts.Holder, Drainer: s.opts.Drainer,
 		Collector: s.Manager, Since: t.since, Now: s.opts.Now, Logger: s.log,
 		Kick: func(key reconcile.Key) { t.engine.Kick(key) },
@@ -89,6 +93,21 @@ func (s *Shard) newTurn(term uint64) (*turn, error) {
 		Backoff: reconcile.Backoff{Base: 250 * time.Millisecond, Ceiling: timings.RetryMax.Std()},
 	})
 	return t, nil
+}
+
+// drain notes that a machine drains from now on.
+func (t *turn) drain(instanceID string, at time.Time) {
+	t.drains.LoadOrStore(instanceID, at)
+}
+
+// drains is since when a machine drains; zero is that it does not.
+func (s *Shard) drains(instanceID string) time.Time {
+	if t := s.turn.Load(); t != nil {
+		if at, ok := t.drains.Load(instanceID); ok {
+			return at.(time.Time)
+		}
+	}
+	return time.Time{}
 }
 
 // factory makes the controllers of groups, and of what was asked for.

@@ -107,7 +107,7 @@ func (s *Shard) Groups(ctx context.Context) ([]Group, error) {
 			g.OnDemand++
 			continue
 		}
-		g.Machines[statusOf(&rows[i], s.Hub.Online(rows[i].ID))]++
+		g.Machines[statusOf(&rows[i], s.Hub.Online(rows[i].ID), !s.drains(rows[i].ID).IsZero())]++
 	}
 	out := make([]Group, 0, len(all))
 	for _, g := range all {
@@ -186,6 +186,10 @@ func (s *Shard) asks(ctx context.Context) (map[string]*ask, error) {
 	all := map[string]*ask{}
 	for _, id := range ids {
 		a, err := s.readAsk(ctx, id)
+		if errors.Is(err, errAsk) {
+			s.log.WarnContext(ctx, "something that is asked is left out", "error", err)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -214,19 +218,20 @@ func (s *Shard) machine(row *localdb.Instance, a *ask) Machine {
 	if n, ok := s.Hub.Node(row.ID); ok {
 		m.Node, m.Online, m.HeardAt = &n, true, n.Heartbeat
 	}
-	m.Status = statusOf(row, m.Online)
-	m.Reason = s.reason(&m, row, a)
+	since := s.drains(row.ID)
+	m.Status = statusOf(row, m.Online, !since.IsZero())
+	m.Reason = s.reason(&m, since, a)
 	return m
 }
 
 // statusOf says where a machine stands by its row.
-func statusOf(row *localdb.Instance, online bool) string {
+func statusOf(row *localdb.Instance, online, drains bool) string {
 	switch {
 	case !row.DeletedAt.IsZero() || row.Status == "deleted":
 		return StatusDeleted
 	case row.Status == "deleting":
 		return StatusDeleting
-	case !row.DrainStartedAt.IsZero():
+	case drains:
 		return StatusDraining
 	case !row.RegisteredAt.IsZero() && online:
 		return StatusReady
@@ -239,7 +244,7 @@ func statusOf(row *localdb.Instance, online bool) string {
 }
 
 // reason says what a reader of the status asks next.
-func (s *Shard) reason(m *Machine, row *localdb.Instance, a *ask) string {
+func (s *Shard) reason(m *Machine, drains time.Time, a *ask) string {
 	if m.Status == StatusDeleted {
 		return ""
 	}
@@ -256,7 +261,7 @@ func (s *Shard) reason(m *Machine, row *localdb.Instance, a *ask) string {
 	case StatusSilent:
 		all = append(all, "its agent is not connected")
 	case StatusDraining:
-		all = append(all, "it drains since "+row.DrainStartedAt.UTC().Format(time.RFC3339))
+		all = append(all, "it drains since "+drains.UTC().Format(time.RFC3339))
 	case StatusStarting:
 		all = append(all, "it has not registered yet")
 	case StatusPending:

@@ -159,10 +159,14 @@ func (a *app) printMachineGroups(groups []wire.MachineGroup) {
 		})
 	}
 	a.printf("%s", table(rows))
+	var troubles [][]cell
 	for i := range groups {
 		for _, line := range groupTroubles(&groups[i]) {
-			a.printf("%s  %s\n", a.out.dim(inert(groups[i].Tenant+"/"+groups[i].Group)), inert(line))
+			troubles = append(troubles, []cell{{inert(groups[i].Tenant + "/" + groups[i].Group), a.out.dim}, plain(inert(line))})
 		}
+	}
+	if len(troubles) > 0 {
+		a.printf("\n%s", table(troubles))
 	}
 }
 

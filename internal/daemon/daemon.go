@@ -95,7 +95,9 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 		return err
 	}
 	defer func() { _ = claim.Close() }()
-	if d.machines, err = openMachines(ctx, &d.cfg, nodeRoles{d}, nodeRoles{d}, d.denied, logger); err != nil {
+	if d.machines, err = openMachines(ctx, &d.cfg, machineDeps{
+		providers: machineProviders(), holder: nodeRoles{d}, drainer: nodeRoles{d}, denied: d.denied,
+	}, logger); err != nil {
 		return err
 	}
 	defer d.machines.close()

@@ -35,18 +35,30 @@ type machines struct {
 	registrations, agents net.Listener
 }
 
-// machineProviders are the kinds of machines that this daemon can make.
-var machineProviders = map[string]infra.OpenFunc{netns.Kind: netns.Open, qemu.Kind: qemu.Open}
+// machineDeps is what machines stand on in this daemon.
+type machineDeps struct {
+	// providers are the kinds of machines that can be made.
+	providers map[string]infra.OpenFunc
+	// holder and drainer know what runs on machines; nil is that nothing does.
+	holder  group.Holder
+	drainer group.Drainer
+	// denied is called when machines come to be ones that go; nil is nobody.
+	denied func()
+	// listen takes an address; nil is the system's.
+	listen func(ctx context.Context, network, address string) (net.Listener, error)
+}
+
+func machineProviders() map[string]infra.OpenFunc {
+	return map[string]infra.OpenFunc{netns.Kind: netns.Open, qemu.Kind: qemu.Open}
+}
 
 // machinesTimeout bounds what is read and asked before the daemon serves.
 const machinesTimeout = 60 * time.Second
 
 // openMachines prepares what a file of machines says; without a file there are none. It
 // fails when the file is wrong, or what it names cannot be had: nobody should find out
-// later that machines are not looked after. The holder and drainer know what runs on
-// machines; nil is that nothing does.
-// denied is called when machines come to be ones that go.
-func openMachines(ctx context.Context, cfg *Config, holder group.Holder, drainer group.Drainer, denied func(), log *slog.Logger) (_ *machines, err error) {
+// later that machines are not looked after.
+func openMachines(ctx context.Context, cfg *Config, deps machineDeps, log *slog.Logger) (_ *machines, err error) {
 	if cfg.Machines == "" {
 		return nil, nil //nolint:nilnil // no machines
 	}
@@ -63,7 +75,7 @@ func openMachines(ctx context.Context, cfg *Config, holder group.Holder, drainer
 	if err != nil {
 		return nil, err
 	}
-	providers, err := infra.NewRegistry(machineProviders)
+	providers, err := infra.NewRegistry(deps.providers)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +99,7 @@ func openMachines(ctx context.Context, cfg *Config, holder group.Holder, drainer
 	m.shard, err = shard.Open(ctx, shard.Options{
 		ServerID: host, Storage: m.place.objects, Secrets: m.place.secrets, Loader: m.loader, Providers: providers,
 		Sole:     conf.Storage.Local(),
-		CacheDir: filepath.Join(dir, "cache"), Holder: holder, Drainer: drainer, DenyChanged: denied,
+		CacheDir: filepath.Join(dir, "cache"), Holder: deps.holder, Drainer: deps.drainer, DenyChanged: deps.denied,
 		IngressAddr: conf.Shard.Server.IngressAddr, Logger: log,
 	})
 	if err != nil {
@@ -98,16 +110,19 @@ func openMachines(ctx context.Context, cfg *Config, holder group.Holder, drainer
 			Server: host, Address: at, Authority: m.shard.Authority, Secrets: m.place.secrets, Denied: deniedOf(m.shard),
 		})
 	}
-	return m, m.listen(ctx, conf.Shard.Server)
+	return m, m.listen(ctx, conf.Shard.Server, deps.listen)
 }
 
 // listen takes the addresses at which machines reach this server.
-func (m *machines) listen(ctx context.Context, at config.Server) (err error) {
+func (m *machines) listen(ctx context.Context, at config.Server, listen func(context.Context, string, string) (net.Listener, error)) (err error) {
+	if listen == nil {
+		listen = new(net.ListenConfig).Listen
+	}
 	for _, one := range []struct {
 		key, addr string
 		to        *net.Listener
 	}{{"registration_addr", at.RegistrationAddr, &m.registrations}, {"agent_addr", at.AgentAddr, &m.agents}} {
-		if *one.to, err = new(net.ListenConfig).Listen(ctx, "tcp", one.addr); err != nil {
+		if *one.to, err = listen(ctx, "tcp", one.addr); err != nil {
 			return fmt.Errorf("%s: shard.server.%s: %w", m.source.name, one.key, err)
 		}
 	}
