@@ -18,8 +18,9 @@ type node struct {
 	// complete: all that is ours there was listed once. What is not among the seen is not
 	// there then, as only this fleet makes it.
 	complete bool
-	session  time.Time     // the connection in which that was last done
-	retry    time.Time     // not to be tried before, as it failed
+	session  time.Time // the connection in which that was last done
+	retry    time.Time // not to be tried before, as it failed in the connection of
+	failed   time.Time
 	listing  chan struct{} // held while it is done
 
 	networks map[string]docker.NetworkDetail // of apps, as they were found right
@@ -185,13 +186,13 @@ func (f *Fleet) learn(id string, s docker.ContainerState) {
 	f.node(id).put(&sighting{state: s, key: s.ID, at: f.seq})
 }
 
-// notThere takes in that a node said twice that it has no such container.
+// notThere takes in that a node said that it has no such container.
 func (f *Fleet) notThere(id, ref string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := f.nodes[id]
 	if s := n.find(ref); s != nil && s.pending == 0 {
-		n.drop(s)
+		f.missed(n, s)
 	}
 }
 

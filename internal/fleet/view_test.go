@@ -10,7 +10,6 @@ import (
 
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/docker/dockertest"
-	"github.com/berth-cloud/berth/internal/fleet"
 )
 
 func TestReplicasAreMadeOnTheNodesOfTheirPlacement(t *testing.T) {
@@ -320,4 +319,10 @@ func twin(r *rig, first, second string) {
 	r.set(first, true)
 }
 
-var _ = fleet.Member{}
+func TestAFirstAnswerThatIsShortHidesNothing(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	r.up(on("n1"), 1)
+	r.open(nil)
+	r.engine("n1").Script(dockertest.Fault{Call: dockertest.CallList, Kind: dockertest.LieOnce, Lie: dockertest.LieOmit})
+	r.wantListed(r.For(on("n2")), "0a1b2c3d n1 running")
+}
