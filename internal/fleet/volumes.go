@@ -122,8 +122,9 @@ func (f *Fleet) learnVolumes(id string, labels map[string]string, list []docker.
 	}
 }
 
-// ListVolumes implements docker.Runtime: those of all nodes that are online. One that
-// several have is listed once, as the first of the placement has it.
+// ListVolumes implements docker.Runtime: those of all nodes that are online. One of the
+// placement that does not answer is an error: a list without its volumes would say that
+// there are none. One that several have is listed once, as the placement's has it.
 func (v *view) ListVolumes(ctx context.Context, labels map[string]string) ([]docker.Volume, error) {
 	r := v.roll(ctx)
 	if v.alone(r) {
@@ -137,7 +138,7 @@ func (v *view) ListVolumes(ctx context.Context, labels map[string]string) ([]doc
 		return rt.ListVolumes(ctx, labels)
 	}) {
 		if a.err != nil {
-			if ctx.Err() != nil || a.node == "" || !noAnswer(a.err) {
+			if ctx.Err() != nil || a.node == "" || slices.Contains(v.nodes, a.node) || !noAnswer(a.err) {
 				return nil, a.err
 			}
 			v.f.o.Logger.WarnContext(ctx, "a node does not list its volumes", "node", a.node, "error", a.err)
