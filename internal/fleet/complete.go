@@ -39,7 +39,12 @@ func (f *Fleet) look(ctx context.Context, r *roll) {
 }
 
 func (n *node) due(session, now time.Time) bool {
-	return (!n.complete || !n.session.Equal(session)) && !now.Before(n.retry)
+	return (!n.complete || !n.session.Equal(session)) && !n.rests(session, now)
+}
+
+// rests reports whether the node is left alone for a while, as it did not answer.
+func (n *node) rests(session, now time.Time) bool {
+	return n.failed.Equal(session) && now.Before(n.retry)
 }
 
 // survey lists what is ours on a node. Of several at a time the later ones wait, and do
@@ -61,7 +66,7 @@ func (f *Fleet) survey(ctx context.Context, id string, rt docker.Runtime, sessio
 		return nil
 	}
 	began := f.moment()
-	list, err := rt.List(ctx, f.ours())
+	list, err := f.listAll(ctx, n, rt)
 	var volumes []docker.Volume
 	if err == nil {
 		volumes, err = rt.ListVolumes(ctx, f.ours())
@@ -69,7 +74,7 @@ func (f *Fleet) survey(ctx context.Context, id string, rt docker.Runtime, sessio
 	if err != nil {
 		f.o.Logger.DebugContext(ctx, "list a node", "node", id, "error", err)
 		f.mu.Lock()
-		n.retry = f.o.Now().Add(restAfterFailure)
+		n.failed, n.retry = session, f.o.Now().Add(restAfterFailure)
 		f.mu.Unlock()
 		return err
 	}
@@ -79,6 +84,25 @@ func (f *Fleet) survey(ctx context.Context, id string, rt docker.Runtime, sessio
 	n.complete, n.session, n.retry = true, session, time.Time{}
 	f.mu.Unlock()
 	return nil
+}
+
+// listAll lists what is ours on a node; the first time twice, as from then on what is not
+// known is taken for not being there, and one answer may be short.
+func (f *Fleet) listAll(ctx context.Context, n *node, rt docker.Runtime) ([]docker.ContainerState, error) {
+	list, err := rt.List(ctx, f.ours())
+	f.mu.Lock()
+	known := n.complete
+	f.mu.Unlock()
+	if err != nil || known {
+		return list, err
+	}
+	again, err := rt.List(ctx, f.ours())
+	for i := range again {
+		if !slices.ContainsFunc(list, func(s docker.ContainerState) bool { return s.ID == again[i].ID }) {
+			list = append(list, again[i])
+		}
+	}
+	return list, err
 }
 
 // keeper is which of the nodes that have a container of one name keeps it: the one where

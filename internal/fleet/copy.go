@@ -86,17 +86,18 @@ func (f *Fleet) copyImage(ctx context.Context, src, dst docker.ImageMover, from,
 		w.CloseWithError(err) // nil is the end of the archive
 		saved <- err
 	}()
-	lerr := dst.LoadImage(ctx, r)
-	r.CloseWithError(errors.Join(lerr, io.ErrClosedPipe)) // who still writes need not
-	if lerr != nil {
+	err := dst.LoadImage(ctx, r)
+	r.CloseWithError(io.ErrClosedPipe) // who still writes need not
+	if err != nil {
 		cancel()
 	}
-	serr := <-saved
-	if serr != nil && (lerr == nil || !errors.Is(serr, lerr)) {
-		lerr = serr
+	// A save that only found nobody reading any more says nothing; any other failure of
+	// it is why the load failed, or was not told to the load.
+	if serr := <-saved; serr != nil && !errors.Is(serr, io.ErrClosedPipe) && (err == nil || !errors.Is(serr, context.Canceled)) {
+		err = serr
 	}
-	if lerr != nil {
-		return fmt.Errorf("copy image %s from %s to %s: %w", ref, called(from), called(to), lerr)
+	if err != nil {
+		return fmt.Errorf("copy image %s from %s to %s: %w", ref, called(from), called(to), err)
 	}
 	return f.arrived(ctx, to, name, ref, want)
 }

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +69,9 @@ func (v *view) elsewhere(r *roll, id, name string) error {
 		switch {
 		case s == nil:
 		case sure && r.stands(other) == online:
-			return fmt.Errorf("it is on node %s: %w", cmp.Or(other, "this machine"), docker.ErrConflict)
+			return fmt.Errorf("it is on %s: %w", called(other), docker.ErrConflict)
+		case s.maybe && r.stands(other) == online:
+			return fmt.Errorf("whether it is on %s is not known yet: %w", called(other), docker.ErrUnavailable)
 		case r.stands(other) == away:
 			return fmt.Errorf("it may be there already: %w", unavailable(other, nil))
 		}

@@ -57,8 +57,8 @@ func (n *node) at(addr netip.Addr) *sighting {
 		return nil
 	}
 	var found *sighting
-	for _, s := range n.seen {
-		if s.state.Address == addr && (found == nil || s.state.Running() && !found.state.Running()) {
+	for _, s := range n.byAddress[addr] {
+		if found == nil || s.state.Running() && !found.state.Running() {
 			found = s
 		}
 	}

@@ -65,6 +65,16 @@ func (h *heard) want(what string, events, missed []string) {
 	}
 }
 
+func (h *heard) wantReady(times int) {
+	h.r.t.Helper()
+	synctest.Wait()
+	h.r.mu.Lock()
+	defer h.r.mu.Unlock()
+	if h.ready != times {
+		h.r.t.Errorf("ready was called %d times, want %d", h.ready, times)
+	}
+}
+
 func (h *heard) end() {
 	h.cancel()
 	if err := <-h.ended; !errors.Is(err, context.Canceled) {
@@ -77,9 +87,7 @@ func TestTheEventsOfAllNodesAreOneStream(t *testing.T) {
 		r := newRigOn(t, dockertest.NewWallClock(), nil, "n1", "n2")
 		h := r.watch()
 		defer h.end()
-		if h.ready != 1 {
-			t.Errorf("ready was called %d times", h.ready)
-		}
+		h.wantReady(1)
 		r.up(on("", "n1", "n2"), 3)
 		h.want("all are up", []string{" create", " start", "n1 create", "n1 start", "n2 create", "n2 start"}, nil)
 	})
@@ -143,16 +151,9 @@ func TestASlowNodeHoldsUpNobodysReadinessForLong(t *testing.T) {
 		r.engine("n1").Script(dockertest.Fault{Call: dockertest.CallEvents, Kind: dockertest.Hang})
 		h := r.watch()
 		defer h.end()
-		if h.ready != 0 {
-			t.Error("it is ready before n1 is")
-		}
+		h.wantReady(0)
 		pass(5*time.Second + time.Millisecond)
-		synctest.Wait()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if h.ready != 1 {
-			t.Errorf("ready was called %d times", h.ready)
-		}
+		h.wantReady(1)
 	})
 }
 

@@ -181,6 +181,18 @@ func (f *Fleet) TakeBack(id string) {
 	delete(f.lost, id)
 }
 
+// Gone takes a machine for gone that is no member any more, as its record said: or what
+// was seen of it last would be listed for ever.
+func (f *Fleet) Gone(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if id != "" {
+		f.gone[id] = true
+		delete(f.nodes, id)
+		delete(f.lost, id)
+	}
+}
+
 // Lost reports whether what ran on a node was given up, and not taken back since.
 func (f *Fleet) Lost(id string) bool {
 	f.mu.Lock()

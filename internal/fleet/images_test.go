@@ -1,8 +1,10 @@
 package fleet_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -222,4 +224,37 @@ func TestWhereNothingCanBeCopiedTheNodePulls(t *testing.T) {
 	r.open(func(o *fleet.Options) { o.Local = struct{ docker.Runtime }{r.here} })
 	r.must(r.For(on("n1")).Pull(r.ctx, "reg.test/app:1", nil, nil))
 	r.wantImage(on("n1"), "reg.test/app:1", "sha256:x")
+}
+
+// tailed writes more than an archive and reads no more than one, as engines may.
+type tailed struct{ *dockertest.Engine }
+
+func (e tailed) SaveImage(ctx context.Context, ref string, w io.Writer) error {
+	err := e.Engine.SaveImage(ctx, ref, w)
+	for i := 0; err == nil && i < 100; i++ {
+		_, err = w.Write(make([]byte, 1<<10))
+	}
+	return err
+}
+
+func (e tailed) LoadImage(ctx context.Context, r io.Reader) error {
+	var archive bytes.Buffer
+	for step := make([]byte, 1<<10); !bytes.HasSuffix(archive.Bytes(), []byte("end\n")); {
+		n, err := r.Read(step)
+		archive.Write(step[:n])
+		if err != nil {
+			return err
+		}
+	}
+	return e.Engine.LoadImage(ctx, &archive)
+}
+
+func TestWhatNobodyReadsOfAnArchiveIsNoFailure(t *testing.T) {
+	r := newRig(t, "n1")
+	r.here.AddImage("mine:1", docker.Image{ID: "sha256:mine", SizeBytes: 5 << 10}, dockertest.Behaviour{})
+	r.open(func(o *fleet.Options) { o.Local = tailed{r.here} })
+	n1 := r.engine("n1")
+	r.others.wrap = func(docker.Runtime) docker.Runtime { return tailed{n1} }
+	r.must(r.For(on("n1")).Pull(r.ctx, "mine:1", nil, nil))
+	r.wantImage(on("n1"), "mine:1", "sha256:mine")
 }

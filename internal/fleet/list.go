@@ -77,7 +77,7 @@ func (v *view) rests(r *roll, id string) bool {
 	v.f.mu.Lock()
 	defer v.f.mu.Unlock()
 	n := v.f.nodes[id]
-	return n != nil && v.f.o.Now().Before(n.retry)
+	return n != nil && n.rests(r.members[id].Since, v.f.o.Now())
 }
 
 // once leaves of containers that have one name the one that keeps it. What several nodes

@@ -110,6 +110,7 @@ func (v *view) on(ctx context.Context, ref string, call func(id string, rt docke
 			return err
 		}
 		missing = err
+		v.f.notThere(first, ref)
 	}
 	s, err := v.search(ctx, r, ref)
 	switch {

@@ -82,8 +82,10 @@ func (f *Fleet) rollWithout(lost []string, named ...string) *roll {
 		r.gone[id] = true
 	}
 	ids := map[string]bool{}
-	for id := range f.nodes {
-		ids[id] = true
+	for id, n := range f.nodes {
+		if n.complete || len(n.seen) > 0 {
+			ids[id] = true
+		}
 	}
 	f.mu.Unlock()
 	for id := range r.members {

@@ -41,7 +41,8 @@ type machines struct {
 	mu      sync.Mutex
 	all     map[string]*fleet.Member
 	engines map[string]*dockertest.Engine
-	dialled []string // "node address"
+	dialled []string                            // "node address"
+	wrap    func(docker.Runtime) docker.Runtime // optional
 }
 
 func (m *machines) Members() []fleet.Member {
@@ -60,6 +61,9 @@ func (m *machines) Engine(id string) (docker.Runtime, error) {
 	defer m.mu.Unlock()
 	if m.all[id] == nil {
 		return nil, fmt.Errorf("machine %s is unknown", id)
+	}
+	if m.wrap != nil {
+		return m.wrap(m.engines[id]), nil
 	}
 	return m.engines[id], nil
 }

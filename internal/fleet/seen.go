@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"maps"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -11,15 +12,17 @@ import (
 // node is what was seen of one node. The fleet's lock guards it, but for making.
 type node struct {
 	seen      map[string]*sighting            // by container id, or by the key of one whose id nobody learnt
-	byService map[string]map[string]*sighting // by service label, then as seen
+	byService map[string]map[string]*sighting // by service label, then as seen; the same by address
 	byName    map[string]*sighting
+	byAddress map[netip.Addr]map[string]*sighting
 	volumes   map[string]docker.Volume
 
 	// complete: all that is ours there was listed once. What is not among the seen is not
 	// there then, as only this fleet makes it.
 	complete bool
-	session  time.Time     // the connection in which that was last done
-	retry    time.Time     // not to be tried before, as it failed
+	session  time.Time // the connection in which that was last done
+	retry    time.Time // not to be tried before, as it failed in the connection of
+	failed   time.Time
 	listing  chan struct{} // held while it is done
 
 	networks map[string]docker.NetworkDetail // of apps, as they were found right
@@ -47,7 +50,8 @@ func (f *Fleet) node(id string) *node {
 	if n == nil {
 		n = &node{
 			seen: map[string]*sighting{}, byService: map[string]map[string]*sighting{}, byName: map[string]*sighting{},
-			volumes: map[string]docker.Volume{}, networks: map[string]docker.NetworkDetail{},
+			byAddress: map[netip.Addr]map[string]*sighting{},
+			volumes:   map[string]docker.Volume{}, networks: map[string]docker.NetworkDetail{},
 			listing: make(chan struct{}, 1), making: make(chan struct{}, 1),
 		}
 		f.nodes[id] = n
@@ -71,11 +75,21 @@ func (n *node) put(s *sighting) {
 		n.drop(old)
 	}
 	n.seen[s.key], n.byName[s.state.Name] = s, s
-	service := s.state.Labels[docker.LabelService]
-	if n.byService[service] == nil {
-		n.byService[service] = map[string]*sighting{}
+	enter(n.byService, s.state.Labels[docker.LabelService], s)
+	enter(n.byAddress, s.state.Address, s)
+}
+
+func enter[K comparable](index map[K]map[string]*sighting, k K, s *sighting) {
+	if index[k] == nil {
+		index[k] = map[string]*sighting{}
 	}
-	n.byService[service][s.key] = s
+	index[k][s.key] = s
+}
+
+func leave[K comparable](index map[K]map[string]*sighting, k K, s *sighting) {
+	if delete(index[k], s.key); len(index[k]) == 0 {
+		delete(index, k)
+	}
 }
 
 func (n *node) drop(s *sighting) {
@@ -83,11 +97,8 @@ func (n *node) drop(s *sighting) {
 	if n.byName[s.state.Name] == s {
 		delete(n.byName, s.state.Name)
 	}
-	service := s.state.Labels[docker.LabelService]
-	delete(n.byService[service], s.key)
-	if len(n.byService[service]) == 0 {
-		delete(n.byService, service)
-	}
+	leave(n.byService, s.state.Labels[docker.LabelService], s)
+	leave(n.byAddress, s.state.Address, s)
 }
 
 // find returns what is known by an id or a name.
@@ -146,9 +157,6 @@ func (f *Fleet) learnList(id string, labels map[string]string, list []docker.Con
 		if old != nil && old.at > began {
 			continue // learnt meanwhile
 		}
-		if old != nil && old.state.Full && !s.Full {
-			s = withDetail(&s, &old.state)
-		}
 		n.put(&sighting{state: s, key: s.ID, at: f.seq})
 	}
 	for _, s := range n.matching(labels) {
@@ -156,17 +164,6 @@ func (f *Fleet) learnList(id string, labels map[string]string, list []docker.Con
 			f.missed(n, s)
 		}
 	}
-}
-
-// withDetail keeps what only an inspection told, for as long as the container is in the
-// same state.
-func withDetail(s, old *docker.ContainerState) docker.ContainerState {
-	out := *s
-	if old.Status != s.Status {
-		return out
-	}
-	out.Ports, out.Resources, out.Restart = old.Ports, old.Resources, old.Restart
-	return out
 }
 
 // missed notes that an answer did not have it.
@@ -185,13 +182,13 @@ func (f *Fleet) learn(id string, s docker.ContainerState) {
 	f.node(id).put(&sighting{state: s, key: s.ID, at: f.seq})
 }
 
-// notThere takes in that a node said twice that it has no such container.
+// notThere takes in that a node said that it has no such container.
 func (f *Fleet) notThere(id, ref string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := f.nodes[id]
 	if s := n.find(ref); s != nil && s.pending == 0 {
-		n.drop(s)
+		f.missed(n, s)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/docker/dockertest"
-	"github.com/berth-cloud/berth/internal/fleet"
 )
 
 func TestReplicasAreMadeOnTheNodesOfTheirPlacement(t *testing.T) {
@@ -146,6 +145,20 @@ func TestWhatIsOnANodeThatIsGoneOrGivenUpIsNotFound(t *testing.T) {
 	}
 }
 
+func TestAMachineThatIsForgottenIsAwayUntilItIsSaidToBeGone(t *testing.T) {
+	r := newRig(t, "n1")
+	r.up(on("n1"), 1)
+	r.others.mu.Lock()
+	delete(r.others.all, "n1")
+	r.others.mu.Unlock()
+	r.wantListed(r.For(on("")), "0a1b2c3d n1 running away")
+	r.Gone("n1")
+	r.wantListed(r.For(on("")))
+	if _, err := r.For(on("")).Inspect(r.ctx, replica(0).Name); !docker.IsNotFound(err) {
+		t.Error(err)
+	}
+}
+
 func TestANodeThatIsGivenUpIsListedAgainOnceItIsBack(t *testing.T) {
 	r := newRig(t, "n1")
 	r.up(on("n1"), 1)
@@ -229,6 +242,10 @@ func TestACreateWithoutAnAnswerMayHaveMadeIt(t *testing.T) {
 	_, err = r.For(on("n2")).Create(r.ctx, replica(0))
 	wantErr(t, err, docker.ErrUnavailable, "n1")
 	r.set("n1", true)
+	_, err = r.For(on("n2")).Create(r.ctx, replica(0))
+	if !docker.IsUnavailable(err) && !docker.IsConflict(err) {
+		t.Errorf("it is made on n2 too: %v", err)
+	}
 	if s, err := rt.Inspect(r.ctx, replica(0).Name); err != nil || s.Node != "n1" {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -320,4 +337,10 @@ func twin(r *rig, first, second string) {
 	r.set(first, true)
 }
 
-var _ = fleet.Member{}
+func TestAFirstAnswerThatIsShortHidesNothing(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	r.up(on("n1"), 1)
+	r.open(nil)
+	r.engine("n1").Script(dockertest.Fault{Call: dockertest.CallList, Kind: dockertest.LieOnce, Lie: dockertest.LieOmit})
+	r.wantListed(r.For(on("n2")), "0a1b2c3d n1 running")
+}

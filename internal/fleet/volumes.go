@@ -122,8 +122,9 @@ func (f *Fleet) learnVolumes(id string, labels map[string]string, list []docker.
 	}
 }
 
-// ListVolumes implements docker.Runtime: those of all nodes that are online. One that
-// several have is listed once, as the first of the placement has it.
+// ListVolumes implements docker.Runtime: those of all nodes that are online. One of the
+// placement that does not answer is an error: a list without its volumes would say that
+// there are none. One that several have is listed once, as the placement's has it.
 func (v *view) ListVolumes(ctx context.Context, labels map[string]string) ([]docker.Volume, error) {
 	r := v.roll(ctx)
 	if v.alone(r) {
@@ -137,7 +138,7 @@ func (v *view) ListVolumes(ctx context.Context, labels map[string]string) ([]doc
 		return rt.ListVolumes(ctx, labels)
 	}) {
 		if a.err != nil {
-			if ctx.Err() != nil || a.node == "" || !noAnswer(a.err) {
+			if ctx.Err() != nil || a.node == "" || slices.Contains(v.nodes, a.node) || !noAnswer(a.err) {
 				return nil, a.err
 			}
 			v.f.o.Logger.WarnContext(ctx, "a node does not list its volumes", "node", a.node, "error", a.err)
@@ -172,21 +173,9 @@ func (v *view) RemoveVolume(ctx context.Context, name string) error {
 		return v.f.o.Local.RemoveVolume(ctx, name)
 	}
 	f := v.f
-	var silent []string
-	files := false
-	f.mu.Lock()
-	for _, id := range r.ids {
-		vol, has := f.node(id).volumes[name]
-		switch {
-		case r.stands(id) == online:
-			files = files || vol.Labels[docker.LabelFiles] != ""
-		case has || !f.node(id).complete:
-			silent = append(silent, id)
-		}
-	}
-	f.mu.Unlock()
+	asked, silent, files := v.holders(r, name)
 	var errs []error
-	for _, a := range ask(ctx, f, r.those(online), func(ctx context.Context, _ string, rt docker.Runtime) (nothing, error) {
+	for _, a := range ask(ctx, f, asked, func(ctx context.Context, _ string, rt docker.Runtime) (nothing, error) {
 		return nothing{}, rt.RemoveVolume(ctx, name)
 	}) {
 		if a.err != nil {
@@ -201,6 +190,32 @@ func (v *view) RemoveVolume(ctx context.Context, name string) error {
 		errs = append(errs, fmt.Errorf("volume %s may be on node %s, which is offline: %w", name, strings.Join(silent, ", "), docker.ErrUnavailable))
 	}
 	return errors.Join(errs...)
+}
+
+// holders are the nodes that are asked to remove a volume, and those that are offline and
+// may have it; files says that it is known to hold the files of a container, which only
+// the nodes that are known and those of the placement have.
+func (v *view) holders(r *roll, name string) (asked, silent []string, files bool) {
+	v.f.mu.Lock()
+	defer v.f.mu.Unlock()
+	var likely []string
+	for _, id := range r.ids {
+		vol, has := v.f.node(id).volumes[name]
+		switch {
+		case r.stands(id) == online:
+			asked = append(asked, id)
+			files = files || vol.Labels[docker.LabelFiles] != ""
+			if has || slices.Contains(v.nodes, id) {
+				likely = append(likely, id)
+			}
+		case has || !v.f.node(id).complete:
+			silent = append(silent, id)
+		}
+	}
+	if files {
+		asked = likely
+	}
+	return asked, silent, files
 }
 
 // VolumeSizes implements docker.Runtime: of what several nodes have, the sum. Nodes that

@@ -129,18 +129,22 @@ func TestAVolumeInUseStays(t *testing.T) {
 	wantErr(t, r.All().RemoveVolume(r.ctx, data().Name), docker.ErrConflict, "n1")
 }
 
-func TestVolumesAreListedWithoutANodeThatDoesNotAnswer(t *testing.T) {
+func TestVolumesAreListedWithoutANodeThatDoesNotAnswerUnlessTheAppIsThere(t *testing.T) {
 	r := newRig(t, "n1", "n2")
 	r.must(r.For(on("n1")).EnsureVolume(r.ctx, data()))
 	r.must(r.engine("n2").EnsureVolume(r.ctx, docker.VolumeSpec{Name: "other", Labels: data().Labels}))
 	r.listed(r.All()) // which looks at n1 for the first time
-	r.engine("n1").Script(dockertest.Fault{Call: dockertest.CallListVolumes, Kind: dockertest.FailBefore})
+	fault := dockertest.Fault{Call: dockertest.CallListVolumes, Kind: dockertest.FailBefore}
+	r.engine("n1").Script(fault)
 	for _, want := range []int{1, 2} {
-		all, err := r.All().ListVolumes(r.ctx, map[string]string{docker.LabelApp: app})
+		all, err := r.For(on("n2")).ListVolumes(r.ctx, map[string]string{docker.LabelApp: app})
 		if err != nil || len(all) != want {
 			t.Errorf("listed %+v, %v, want %d", all, err, want)
 		}
 	}
+	r.engine("n1").Script(fault)
+	_, err := r.For(on("n1")).ListVolumes(r.ctx, map[string]string{docker.LabelApp: app})
+	wantErr(t, err, docker.ErrUnavailable, "n1")
 	sizes, err := r.All().VolumeSizes(r.ctx)
 	if err != nil || len(sizes) != 2 {
 		t.Errorf("sizes %v, %v", sizes, err)
