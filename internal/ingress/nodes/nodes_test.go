@@ -84,7 +84,7 @@ func (r *rig) agent(node, address string) {
 	cert := r.ca.Agent(r, node)
 	wiretest.RunAgent(r, agent.Config{
 		Dir:    wiretest.Folder(r, r.ca, wiretest.Machine{Instance: node, Agent: address, Cert: &cert}),
-		BootID: "boot-1", Timing: agent.Timing{RetryMin: 10 * time.Millisecond, RetryMax: 50 * time.Millisecond},
+		BootID: "boot-1", Timing: agent.Timing{Heartbeat: 50 * time.Millisecond, RetryMin: 10 * time.Millisecond, RetryMax: 50 * time.Millisecond},
 	})
 }
 

@@ -82,7 +82,7 @@ func (f *fleet) agent(node, address string) *x509.Certificate {
 	wiretest.RunAgent(f, agent.Config{
 		Dir:    wiretest.Folder(f, f.ca, wiretest.Machine{Instance: node, Agent: address, Cert: &cert}),
 		BootID: "boot-1", Version: "test",
-		Timing: agent.Timing{RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond, RetrySlow: 200 * time.Millisecond},
+		Timing: agent.Timing{Heartbeat: 50 * time.Millisecond, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond, RetrySlow: 200 * time.Millisecond},
 	})
 	return cert.Leaf
 }
