@@ -41,7 +41,7 @@ func newRig(t *testing.T) *rig { return &rig{T: t, ca: wiretest.NewCA(t)} }
 
 func (r *rig) nodes(change func(*Options)) *Nodes {
 	r.Helper()
-	o := Options{Role: wire.RoleServer, Timing: hub.Timing{Heartbeat: 200 * time.Millisecond}, Relisten: 5 * time.Millisecond, Arrival: patience}
+	o := Options{Role: wire.RoleServer, Timing: hub.Timing{Heartbeat: time.Second}, Relisten: 5 * time.Millisecond, Arrival: patience}
 	if change != nil {
 		change(&o)
 	}
@@ -84,7 +84,7 @@ func (r *rig) agent(node, address string) {
 	cert := r.ca.Agent(r, node)
 	wiretest.RunAgent(r, agent.Config{
 		Dir:    wiretest.Folder(r, r.ca, wiretest.Machine{Instance: node, Agent: address, Cert: &cert}),
-		BootID: "boot-1", Timing: agent.Timing{Heartbeat: 50 * time.Millisecond, RetryMin: 10 * time.Millisecond, RetryMax: 50 * time.Millisecond},
+		BootID: "boot-1", Timing: agent.Timing{RetryMin: 10 * time.Millisecond, RetryMax: 50 * time.Millisecond},
 	})
 }
 

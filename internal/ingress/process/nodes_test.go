@@ -31,7 +31,7 @@ const asServer = wire.RoleServer
 
 func withNodes(o *Options) {
 	o.nodes.Role = asServer
-	o.nodes.Timing = hub.Timing{Heartbeat: 200 * time.Millisecond}
+	o.nodes.Timing = hub.Timing{Heartbeat: time.Second}
 	o.nodes.Relisten = 10 * time.Millisecond
 }
 
@@ -82,7 +82,7 @@ func (f *fleet) agent(node, address string) *x509.Certificate {
 	wiretest.RunAgent(f, agent.Config{
 		Dir:    wiretest.Folder(f, f.ca, wiretest.Machine{Instance: node, Agent: address, Cert: &cert}),
 		BootID: "boot-1", Version: "test",
-		Timing: agent.Timing{Heartbeat: 50 * time.Millisecond, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond, RetrySlow: 200 * time.Millisecond},
+		Timing: agent.Timing{RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond, RetrySlow: 200 * time.Millisecond},
 	})
 	return cert.Leaf
 }
