@@ -57,17 +57,16 @@ func (l *link) run(ctx context.Context) {
 				err = s.err
 			case <-ctx.Done():
 			}
-			if time.Since(began) >= a.cfg.Timing.Stable {
-				b.reset()
+			bye := errors.Is(err, errBye)
+			b.ended(bye || time.Since(began) >= a.cfg.Timing.Stable)
+			if bye && time.Since(moved) >= a.cfg.Timing.RetryMin {
+				// Whoever has the address now waits for it.
+				moved = time.Now()
+				continue
 			}
 		}
 		if ctx.Err() != nil {
 			return
-		}
-		if errors.Is(err, errBye) && time.Since(moved) >= a.cfg.Timing.RetryMin {
-			// Whoever has the address now waits for it.
-			moved = time.Now()
-			continue
 		}
 		a.doubt(err)
 		said.say(log.With("what", "no connection"), err)

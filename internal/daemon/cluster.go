@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,7 +19,6 @@ import (
 	"github.com/berth-cloud/berth/instances"
 	"github.com/berth-cloud/berth/instances/ca"
 	isecrets "github.com/berth-cloud/berth/instances/secrets"
-	"github.com/berth-cloud/berth/instances/shard"
 	"github.com/berth-cloud/berth/instances/wire"
 	"github.com/berth-cloud/berth/internal/ingress/table"
 	"github.com/berth-cloud/berth/internal/reconcile/ingress"
@@ -36,10 +34,17 @@ type planeOptions struct {
 	Listen    string
 	Authority *ca.Authority
 	Secrets   isecrets.Store
-	// Denied are the serials of certificates that hold no more, in order.
-	Denied func(ctx context.Context) ([]string, error)
-	Now    func() time.Time // nil is the machine's clock
+	Denials   denials
+	Now       func() time.Time // nil is the machine's clock
 }
+
+// denials tell of certificates that hold no more; a shard's manager is one.
+type denials interface {
+	RefreshDenied(ctx context.Context) error
+	DeniedSerials() []string // in order
+}
+
+var _ denials = (*instances.Manager)(nil)
 
 // planeCredentials make and keep what the data plane takes agents with: a certificate of
 // the role ingress, with a key of its own, issued anew when two thirds of its life are
@@ -48,8 +53,9 @@ type planeOptions struct {
 type planeCredentials struct {
 	o planeOptions
 
-	mu   sync.Mutex
-	last *keptCluster // what is in the secrets; nil: not read yet
+	mu    sync.Mutex
+	last  *keptCluster // what is in the secrets; nil: not read yet
+	heard bool         // of what was denied before this process began
 }
 
 var (
@@ -79,23 +85,16 @@ func newPlaneCredentials(o planeOptions) *planeCredentials {
 	return &planeCredentials{o: o}
 }
 
-// deniedOf reads what a shard's manager denies. What other servers denied before this
-// process began is read once; from then on the shard keeps it.
-func deniedOf(s *shard.Shard) func(context.Context) ([]string, error) {
-	return deniedBy(s.Manager)
-}
-
-func deniedBy(m *instances.Manager) func(context.Context) ([]string, error) {
-	read := false // guarded by the caller's lock
-	return func(ctx context.Context) ([]string, error) {
-		if !read {
-			if err := m.RefreshDenied(ctx); err != nil {
-				return nil, err
-			}
-			read = true
+// denied are the serials that are denied. What others denied before this process began is
+// read once: from then on whoever serves the shard keeps it.
+func (p *planeCredentials) denied(ctx context.Context) ([]string, error) {
+	if !p.heard {
+		if err := p.o.Denials.RefreshDenied(ctx); err != nil {
+			return nil, err
 		}
-		return m.DeniedSerials(), nil
+		p.heard = true
 	}
+	return p.o.Denials.DeniedSerials(), nil
 }
 
 func (p *planeCredentials) secretName() string { return "ingress/" + p.o.Server }
@@ -122,7 +121,7 @@ func (p *planeCredentials) give(ctx context.Context, above int64) (table.Cluster
 		}
 		p.last = last
 	}
-	denied, err := p.o.Denied(ctx)
+	denied, err := p.denied(ctx)
 	if err != nil {
 		return table.Cluster{}, err
 	}
@@ -238,9 +237,6 @@ func (p *planeCredentials) keep(ctx context.Context, c table.Cluster, sum string
 }
 
 func sumOf(serials []string) string {
-	if !slices.IsSorted(serials) {
-		serials = slices.Sorted(slices.Values(serials))
-	}
 	sum := sha256.Sum256([]byte(strings.Join(serials, "\n")))
 	return hex.EncodeToString(sum[:])
 }

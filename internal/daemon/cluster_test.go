@@ -22,9 +22,22 @@ type planeDesk struct {
 	*testing.T
 	o         planeOptions
 	now       time.Time
-	denied    []string
+	denied    []string // in the bucket
 	deniedErr error
+	heard     []string
 }
+
+func (d *planeDesk) RefreshDenied(context.Context) error {
+	if d.deniedErr == nil {
+		d.heard = d.denied
+	}
+	return d.deniedErr
+}
+
+func (d *planeDesk) DeniedSerials() []string { return d.heard }
+
+// deny is what a manager does that hears of it.
+func (d *planeDesk) deny(serials ...string) { d.denied, d.heard = serials, serials }
 
 func newPlaneDesk(t *testing.T) *planeDesk {
 	t.Helper()
@@ -35,8 +48,7 @@ func newPlaneDesk(t *testing.T) *planeDesk {
 		t.Fatal(err)
 	}
 	d.o = planeOptions{
-		Server: "host-1", Address: "10.0.0.1:7443", Authority: authority, Secrets: sealed, Now: d.clock,
-		Denied: func(context.Context) ([]string, error) { return d.denied, d.deniedErr },
+		Server: "host-1", Address: "10.0.0.1:7443", Authority: authority, Secrets: sealed, Now: d.clock, Denials: d,
 	}
 	return d
 }
@@ -95,13 +107,13 @@ func TestAChangeOfTheCredentialsHasAHigherVersionAndNothingElseHas(t *testing.T)
 	step("before two thirds of its life", false, false)
 	d.now = d.now.Add(2 * time.Hour)
 	step("after two thirds of its life", true, true)
-	d.denied = []string{"0a"}
+	d.deny("0a")
 	step("a certificate is denied", true, false)
 	if !slices.Equal(last.Denied, d.denied) {
 		t.Errorf("denied: %v", last.Denied)
 	}
 	step("it is denied still", false, false)
-	d.denied = nil
+	d.deny()
 	step("it is denied no more", true, false)
 	if err := d.o.Authority.Rotate(t.Context()); err != nil {
 		t.Fatal(err)
@@ -109,7 +121,7 @@ func TestAChangeOfTheCredentialsHasAHigherVersionAndNothingElseHas(t *testing.T)
 	step("there is another authority", true, false)
 	p = newPlaneCredentials(d.o)
 	step("another process", false, false)
-	d.denied = []string{"0b"}
+	d.denied, d.heard = []string{"0b"}, nil
 	p = newPlaneCredentials(d.o)
 	step("denied while there was no process", true, false)
 	d.o.Address = "10.0.0.2:7443"

@@ -118,7 +118,7 @@ func (r *relayed) Read(p []byte) (int, error) {
 		r.ended = r.left == 0
 	}
 	n, err := r.br.Read(p[:min(len(p), int(r.left))])
-	r.left -= uint32(n) //nolint:gosec // no more than was asked for
+	r.left -= uint32(n)
 	return n, uncut(err)
 }
 
@@ -241,7 +241,7 @@ func pieces(to io.Writer, from io.Reader) error {
 	for {
 		n, err := from.Read(buf[4:])
 		if n > 0 {
-			binary.BigEndian.PutUint32(buf, uint32(n)) //nolint:gosec // at most piece
+			binary.BigEndian.PutUint32(buf, uint32(n))
 			if _, werr := to.Write(buf[:4+n]); werr != nil {
 				return werr
 			}

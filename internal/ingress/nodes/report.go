@@ -23,14 +23,19 @@ func (n *Nodes) Report() *table.ClusterReport {
 	if failed != nil {
 		r.Error = failed.Error()
 	}
-	all := n.hub.Nodes()
-	slices.SortFunc(all, func(a, b hub.Node) int { return strings.Compare(a.InstanceID, b.InstanceID) })
-	if more := len(all) - table.MaxReportedNodes; more > 0 {
-		r.More, all = more, all[:table.MaxReportedNodes]
-	}
-	r.Nodes = make([]table.NodeReport, 0, len(all))
-	for i := range all {
-		r.Nodes = append(r.Nodes, table.NodeReport{ID: all[i].InstanceID, Remote: all[i].Remote, Since: all[i].Connected.UTC()})
-	}
+	r.Nodes, r.More = bounded(n.hub.Nodes())
 	return r
+}
+
+// bounded are the first nodes by id, and how many more there are.
+func bounded(all []hub.Node) (out []table.NodeReport, more int) {
+	slices.SortFunc(all, func(a, b hub.Node) int { return strings.Compare(a.InstanceID, b.InstanceID) })
+	if more = max(len(all)-table.MaxReportedNodes, 0); more > 0 {
+		all = all[:table.MaxReportedNodes]
+	}
+	out = make([]table.NodeReport, 0, len(all))
+	for i := range all {
+		out = append(out, table.NodeReport{ID: all[i].InstanceID, Remote: all[i].Remote, Since: all[i].Connected.UTC()})
+	}
+	return out, more
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/berth-cloud/berth/instances/hub"
 	"github.com/berth-cloud/berth/instances/wire"
 	"github.com/berth-cloud/berth/instances/wire/wiretest"
+	"github.com/berth-cloud/berth/internal/ingress/control"
 	"github.com/berth-cloud/berth/internal/ingress/table"
 )
 
@@ -31,7 +32,7 @@ const asServer = wire.RoleServer
 
 func withNodes(o *Options) {
 	o.nodes.Role = asServer
-	o.nodes.Timing = hub.Timing{Heartbeat: 200 * time.Millisecond}
+	o.nodes.Timing = hub.Timing{Heartbeat: time.Second}
 	o.nodes.Relisten = 10 * time.Millisecond
 }
 
@@ -382,4 +383,29 @@ func TestACertificateThatNoAgentWouldTakeIsRefused(t *testing.T) {
 	if _, err := in.client.PushCluster(t.Context(), c); !errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), "authority") {
 		t.Errorf("another authority: %v", err)
 	}
+}
+
+// It took all that is passed on, and ended before it was ready.
+func TestNodesStayWithADataPlaneWhoseSuccessorFails(t *testing.T) {
+	f, dir := newFleet(t), t.TempDir()
+	in := startWith(t, dir, "boot-1", withNodes)
+	at := f.push(in, "127.0.0.1:0")
+	f.node(in, "one", at)
+	in.push(t, nodeRoute(1, 0, on("one", backend(t, "one"))))
+	l := newLoad(t, in.url, true)
+	for range 3 {
+		next, err := control.TakeOver(t.Context(), filepath.Join(dir, "control.sock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.more(20)
+		next.Close()
+		until(t, "pushes are taken again", func() bool {
+			_, err := in.client.Push(t.Context(), nodeRoute(1, 0, on("one", "127.0.0.1:1")))
+			return errors.Is(err, table.ErrSameVersion)
+		})
+	}
+	f.node(in, "two", at)
+	l.more(20)
+	l.end()
 }
