@@ -52,9 +52,10 @@ test: ## Vet, and run unit, real-engine and short end-to-end tests with the race
 	@# The models of the planner and of the providers take their steps without the
 	@# race detector, which makes them up to twenty times slower; with it, they take fewer below.
 	@$(GO) run ./internal/tools/testsum -count=1 -timeout 5m -run 'History|Crash|Cut|Model|Broken|Moment' \
-		./internal/reconcile/application ./internal/dockerprovider ./provider/memory ./provider/providertest ./backend/hosting
-	@# So do the models and cut points of machines, which is all that these packages are about.
-	@$(GO) run ./internal/tools/testsum -count=1 -timeout 5m ./instances ./instances/group ./instances/storage
+		./internal/dockerprovider ./provider/memory ./provider/providertest ./backend/hosting
+	@# Of these packages nearly all is such models, cut points and stories of one goroutine.
+	@$(GO) run ./internal/tools/testsum -count=1 -timeout 5m \
+		./internal/reconcile/application ./instances ./instances/group ./instances/storage
 	@BERTH_TEST_DOCKER=1 BERTH_TEST_BRIEF=1 $(GO) run ./internal/tools/testsum $(RACE) -count=1 -timeout 8m $(TEST)
 
 .PHONY: conformance
