@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testimage.SideBySide()
+	testimage.SideBySide(6)
 	goleak.VerifyTestMain(m)
 }
 

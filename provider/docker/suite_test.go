@@ -15,7 +15,7 @@ import (
 const brief = "BERTH_TEST_BRIEF"
 
 func TestMain(m *testing.M) {
-	testimage.SideBySide()
+	testimage.SideBySide(6)
 	os.Exit(m.Run())
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testimage.SideBySide()
+	testimage.SideBySide(6)
 	goleak.VerifyTestMain(m)
 }
 
