@@ -26,6 +26,9 @@ var house = []room{
 		"internal/reconcile",
 		// The contract between control plane and data plane, and its client.
 		"internal/ingress/table", "internal/ingress/controlclient",
+		// What agents and their two ends say to each other, and the ends: the control
+		// plane's and the data plane's.
+		"instances/wire", "instances/hub",
 	}},
 	{name: "runtime", packages: []string{"internal/docker/...", "internal/fleet/...", "internal/node/..."}, uses: []string{"ground"}},
 	{name: "application", packages: []string{"internal/reconcile/..."}, uses: []string{"ground", "runtime"}},

@@ -17,6 +17,7 @@ import (
 // Member is a machine that joined.
 type Member struct {
 	ID     string
+	Name   string // for people; "" is ID
 	Labels map[string]string
 	Online bool
 	Since  time.Time // of Online's value
@@ -138,7 +139,7 @@ func (f *Fleet) For(p store.Placement) docker.Runtime {
 		f.placed[p.AppID] = nodes
 		f.mu.Unlock()
 	}
-	return &view{f: f, app: p.AppID, nodes: nodes}
+	return &view{f: f, app: p.AppID, nodes: nodes, lost: p.Lost}
 }
 
 func remote(id string) bool { return id != "" }

@@ -54,10 +54,17 @@ type roll struct {
 }
 
 // roll takes the roll of all nodes that are known, and of those that are named.
-func (f *Fleet) roll(named ...string) *roll {
+func (f *Fleet) roll(named ...string) *roll { return f.rollWithout(nil, named...) }
+
+// rollWithout is roll for somebody who has given up what is on some nodes while they are
+// away.
+func (f *Fleet) rollWithout(lost []string, named ...string) *roll {
 	r := &roll{f: f, members: f.members(), lost: map[string]bool{}, gone: map[string]bool{}}
 	f.mu.Lock()
 	for id := range f.lost {
+		r.lost[id] = true
+	}
+	for _, id := range lost {
 		r.lost[id] = true
 	}
 	for id := range f.gone {

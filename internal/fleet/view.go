@@ -13,6 +13,7 @@ type view struct {
 	f     *Fleet
 	app   string
 	nodes []string // that the app is placed on, by replica; none for the view of all
+	lost  []string // that were given up for the app
 }
 
 var (
@@ -35,7 +36,7 @@ func (v *view) alone(r *roll) bool {
 // roll takes the roll, with the nodes of the placement, and looks at those that nobody
 // has looked at yet.
 func (v *view) roll(ctx context.Context) *roll {
-	r := v.f.roll(v.nodes...)
+	r := v.f.rollWithout(v.lost, v.nodes...)
 	if !v.alone(r) {
 		v.f.look(ctx, r)
 	}
