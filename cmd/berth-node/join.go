@@ -66,7 +66,17 @@ func startAgent(o joinOptions) string {
 	if o.Dir == agentconfig.DefaultDir && o.Engine == agentconfig.DefaultEngineSocket {
 		return "systemctl enable --now berth-agent"
 	}
-	return fmt.Sprintf("berth-node agent --dir %s --docker %s", o.Dir, socketScheme+o.Engine)
+	return fmt.Sprintf("berth-node agent --dir %s --docker %s", oneWord(o.Dir), oneWord(socketScheme+o.Engine))
+}
+
+// oneWord is a text as a shell reads it as one word.
+func oneWord(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/:._-", r))
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 func joinFlags(args []string, stderr io.Writer) (joinOptions, error) {

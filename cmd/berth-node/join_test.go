@@ -165,6 +165,16 @@ func TestAWrongJoinSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestTheCommandThatIsShownIsReadAsItIsMeant(t *testing.T) {
+	for text, want := range map[string]string{
+		"/var/lib/berth-2/a.b": "/var/lib/berth-2/a.b", "/srv/my host": "'/srv/my host'", "/srv/$(x)": "'/srv/$(x)'", "/srv/a'b": `'/srv/a'\''b'`,
+	} {
+		if got := oneWord(text); got != want {
+			t.Errorf("%s is shown as %s", text, got)
+		}
+	}
+}
+
 // swapAuthorities puts the authorities of one token into another.
 func swapAuthorities(t *testing.T, into, from string) string {
 	t.Helper()

@@ -95,7 +95,7 @@ func (s *Server) onNode(did string, do func(context.Context, string) error) func
 			err = do(ctx, n.ID)
 		}
 		if err == nil {
-			s.log.InfoContext(ctx, "node "+did, "node", n.ID, "by", caller(ctx))
+			s.log.InfoContext(ctx, "node changed", "node", n.ID, "what", did, "by", caller(ctx))
 			n, err = s.node(ctx, n.ID)
 		}
 		if err != nil {

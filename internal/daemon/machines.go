@@ -107,7 +107,7 @@ func openMachines(ctx context.Context, cfg *Config, deps machineDeps, log *slog.
 	}
 	if at := conf.Shard.Server.IngressAddr; at != "" {
 		m.plane = newPlaneCredentials(planeOptions{
-			Server: host, Address: at, Authority: m.shard.Authority, Secrets: m.place.secrets, Denied: deniedOf(m.shard),
+			Server: host, Address: at, Authority: m.shard.Authority, Secrets: m.place.secrets, Denials: m.shard.Manager,
 		})
 	}
 	return m, m.listen(ctx, conf.Shard.Server, deps.listen)
