@@ -182,7 +182,7 @@ func (s *stand) options(path string) (o shard.Options, err error) {
 	}
 	return shard.Options{
 		ServerID: "e2e", Storage: objects, Secrets: sealed, Loader: loader, Providers: providers,
-		CacheDir: filepath.Join(s.dir, "cache"), Logger: s.log,
+		CacheDir: filepath.Join(s.dir, "cache"), Logger: s.log, Alone: true,
 	}, nil
 }
 
