@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -267,6 +268,10 @@ func (s *stand) start(ctx context.Context, id string, engine *client.Client) (*s
 
 // removed deletes the machines and tells what is left of any.
 func (s *stand) removed(ctx context.Context, ids []string) (left []string, err error) {
+	own, err := infra.ListAll(ctx, s.infra, s.owner) // others make machines on this host, too
+	if err != nil {
+		return nil, err
+	}
 	for _, id := range ids {
 		for {
 			err := s.shard.Manager.DeleteInstanceFor(ctx, tenant, id)
@@ -291,14 +296,13 @@ func (s *stand) removed(ctx context.Context, ids []string) (left []string, err e
 	for _, f := range folders {
 		left = append(left, "folder "+f)
 	}
-	spaces, err3 := os.ReadDir("/run/netns")
-	for _, n := range spaces {
-		if len(ids) > 0 && len(n.Name()) > 6 && n.Name()[:6] == "berth-" {
-			left = append(left, "network namespace "+n.Name())
+	for _, m := range own {
+		_, err := os.Stat(filepath.Join("/run/netns", m.ProviderInstanceID))
+		if err == nil {
+			left = append(left, "network namespace "+m.ProviderInstanceID)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			err2 = errors.Join(err2, err)
 		}
 	}
-	if os.IsNotExist(err3) {
-		err3 = nil
-	}
-	return left, errors.Join(err, err2, err3)
+	return left, errors.Join(err, err2)
 }
