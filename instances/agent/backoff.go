@@ -11,6 +11,7 @@ type backoff struct {
 	min, max, slow time.Duration
 	jitter         func() float64
 	next           time.Duration
+	short          int // connections in a row that did not last
 }
 
 func (a *Agent) newBackoff() *backoff {
@@ -29,7 +30,23 @@ func (b *backoff) pause(final bool) time.Duration {
 	return d/2 + time.Duration(b.jitter()*float64(d/2))
 }
 
-func (b *backoff) reset() { b.next = 0 }
+// ended is what the end of a connection does to the pauses: failures from before it count
+// no more, as it went well; connections in a row that did not last do.
+func (b *backoff) ended(lasted bool) {
+	b.next = 0
+	if lasted {
+		b.short = 0
+		return
+	}
+	for range b.short {
+		b.next = min(2*max(b.next, b.min), b.max)
+	}
+	if b.next < b.max {
+		b.short++
+	}
+}
+
+func (b *backoff) reset() { b.next, b.short = 0, 0 }
 
 // sleep is false when ctx was done first, and ends early when early does.
 func sleep(ctx context.Context, d time.Duration, early <-chan struct{}) bool {

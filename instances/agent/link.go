@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -34,6 +35,7 @@ func (l *link) run(ctx context.Context) {
 	log := a.cfg.Log.With("end", string(l.role), "address", l.addr)
 	b := a.newBackoff()
 	said, resume := a.newComplaints(), ""
+	var moved time.Time // when it last connected anew because it was asked to
 	for ctx.Err() == nil {
 		cert, changed := a.id.now()
 		if cert == nil {
@@ -55,8 +57,12 @@ func (l *link) run(ctx context.Context) {
 				err = s.err
 			case <-ctx.Done():
 			}
-			if time.Since(began) >= a.cfg.Timing.Stable {
-				b.reset()
+			bye := errors.Is(err, errBye)
+			b.ended(bye || time.Since(began) >= a.cfg.Timing.Stable)
+			if bye && time.Since(moved) >= a.cfg.Timing.RetryMin {
+				// Whoever has the address now waits for it.
+				moved = time.Now()
+				continue
 			}
 		}
 		if ctx.Err() != nil {

@@ -12,6 +12,9 @@ import (
 	"github.com/berth-cloud/berth/instances/wire"
 )
 
+// errBye: the other end wants another connection in place of this one, or has it already.
+var errBye = errors.New("another connection takes over")
+
 // session is one control connection.
 type session struct {
 	link   *link
@@ -146,7 +149,7 @@ func (s *session) read(life context.Context) error {
 			s.dial(life, m.Dial)
 		case m.Bye != nil:
 			s.bye.Store(true)
-			return errors.New("another connection took over")
+			return errBye
 		case m.Refused != nil:
 			return &refusal{code: m.Refused.Code, text: m.Refused.Error}
 		default:

@@ -57,6 +57,9 @@ type Server struct {
 	RegistrationAddr string `json:"registration_addr"`
 	AgentAddr        string `json:"agent_addr"`
 	OperatorAddr     string `json:"operator_addr,omitempty"`
+	// IngressAddr is where agents reach the data plane; empty is that it reaches no
+	// container on them.
+	IngressAddr string `json:"ingress_addr,omitempty"`
 }
 
 // UserdataURLs bound what is fetched for a machine's user data.

@@ -15,6 +15,9 @@ func (h *Hub) admit(s *session, hello *wire.Hello) *wire.Refused {
 	h.mu.Lock()
 	old := h.sessions[instance]
 	switch {
+	case h.released:
+		h.mu.Unlock()
+		return &wire.Refused{Code: wire.CodeBusy, Error: releasedText}
 	case old == nil && len(h.sessions) >= h.opts.Limits.Machines:
 		h.mu.Unlock()
 		h.opts.Log.Warn("no room for another machine", "instance", instance, "machines", h.opts.Limits.Machines)

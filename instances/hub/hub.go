@@ -26,6 +26,7 @@ type Hub struct {
 	load     map[string]int      // conns and pending, by instance
 	shaking  map[netip.Addr]int  // handshakes under way
 	shakes   int
+	released bool // Release was called
 }
 
 // New prepares a hub; Serve makes it one.

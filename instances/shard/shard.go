@@ -55,6 +55,8 @@ type Options struct {
 	// ReloadEvery is how often the configuration is read again, and what was asked of
 	// other servers. 10 seconds when 0.
 	ReloadEvery time.Duration
+	// DenyChanged is called, with no lock held, when certificates were denied; nil is nobody.
+	DenyChanged func()
 	// KeepEvery is how often is read what other servers change: authorities and denied
 	// certificates. A minute when 0.
 	KeepEvery time.Duration
@@ -180,6 +182,9 @@ func (s *Shard) manager(ctx context.Context, conf *config.Config) (*instances.Ma
 		DenyChanged: func() {
 			if s.Hub != nil {
 				s.Hub.Recheck()
+			}
+			if s.opts.DenyChanged != nil {
+				s.opts.DenyChanged()
 			}
 		},
 	})

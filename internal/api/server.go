@@ -66,6 +66,7 @@ var allRoutes = []func(*Server, *registrar){
 	(*Server).registerScale,
 	(*Server).registerApps,
 	(*Server).registerContainers,
+	(*Server).registerNodes,
 	(*Server).registerExec,
 	(*Server).registerSecrets,
 	(*Server).registerWorkloads,

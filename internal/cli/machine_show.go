@@ -67,7 +67,7 @@ func (a *app) printMachine(m *wire.MachineDetail) {
 	}
 	line("variables", pairs(m.Vars))
 	line("tags", pairs(m.Tags))
-	a.printNode(m.Node, line)
+	a.printMachineNode(m.Node, line)
 	a.printMachineEvents(m.Events)
 }
 
@@ -89,7 +89,7 @@ func (a *app) onlineText(m *wire.MachineDetail) string {
 	return "no"
 }
 
-func (a *app) printNode(n *wire.MachineNode, line func(name, text string)) {
+func (a *app) printMachineNode(n *wire.MachineNode, line func(name, text string)) {
 	if n == nil {
 		return
 	}

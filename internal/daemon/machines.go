@@ -29,6 +29,9 @@ type machines struct {
 	place  *place
 	log    *slog.Logger
 
+	// plane is how the data plane takes agents; nil is that it takes none.
+	plane *planeCredentials
+
 	registrations, agents net.Listener
 }
 
@@ -39,6 +42,8 @@ type machineDeps struct {
 	// holder and drainer know what runs on machines; nil is that nothing does.
 	holder  group.Holder
 	drainer group.Drainer
+	// denied is called when machines come to be ones that go; nil is nobody.
+	denied func()
 	// listen takes an address; nil is the system's.
 	listen func(ctx context.Context, network, address string) (net.Listener, error)
 }
@@ -94,10 +99,16 @@ func openMachines(ctx context.Context, cfg *Config, deps machineDeps, log *slog.
 	m.shard, err = shard.Open(ctx, shard.Options{
 		ServerID: host, Storage: m.place.objects, Secrets: m.place.secrets, Loader: m.loader, Providers: providers,
 		Sole:     conf.Storage.Local(),
-		CacheDir: filepath.Join(dir, "cache"), Holder: deps.holder, Drainer: deps.drainer, Logger: log,
+		CacheDir: filepath.Join(dir, "cache"), Holder: deps.holder, Drainer: deps.drainer, DenyChanged: deps.denied,
+		IngressAddr: conf.Shard.Server.IngressAddr, Logger: log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("machines of %s: %w", cfg.Machines, err)
+	}
+	if at := conf.Shard.Server.IngressAddr; at != "" {
+		m.plane = newPlaneCredentials(planeOptions{
+			Server: host, Address: at, Authority: m.shard.Authority, Secrets: m.place.secrets, Denials: m.shard.Manager,
+		})
 	}
 	return m, m.listen(ctx, conf.Shard.Server, deps.listen)
 }

@@ -138,6 +138,10 @@ type ContainerState struct {
 	Address  netip.Addr
 	Networks []string // names
 	Mounts   []Mount
+	// Node is the id of the node whose engine has it; "" is this machine.
+	Node string
+	// Away: that node cannot be asked, and this is what was last seen there.
+	Away bool
 
 	Full         bool
 	Started      time.Time

@@ -141,6 +141,7 @@ type Store interface {
 
 	SecretStore
 	RecordStore
+	NodeStore
 
 	reconcile.ConditionStore
 	ListConditions(ctx context.Context) (map[string][]reconcile.Condition, error)

@@ -160,6 +160,7 @@ type ActiveTarget struct {
 	Container string // name
 	Replica   int
 	Address   netip.AddrPort // invalid for a service without a port
+	Node      string         // the id of the node that it runs on; "" is this machine
 }
 
 // ActiveRoute is how requests reach the active release.

@@ -14,6 +14,7 @@ import (
 // run twice at once: requests are held while the old container is stopped, and
 // answered by it once it is started again.
 func TestAHandOverThatFailsBringsTheOldReleaseBack(t *testing.T) {
+	t.Parallel()
 	b := start(t)
 	v1, v2 := b.web("v1"), b.web("v2")
 	taken := occupy(t)

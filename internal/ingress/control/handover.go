@@ -31,6 +31,7 @@ import (
 type Inventory struct {
 	Protocol int      `json:"protocol"`
 	Files    []string `json:"files"`
+	Nodes    int      `json:"nodes,omitempty"` // whose agents are connected
 }
 
 // Heirloom is an open file or socket that is passed on, under a name.
@@ -50,10 +51,19 @@ const (
 
 // Handover is the old process's part that the server does not know.
 type Handover struct {
-	Files []Heirloom
+	// Begin prepares one; Failed or Done is called after it, unless it failed itself.
+	Begin func() (Estate, error)
+	// Failed gives the successor up: the process goes on.
+	Failed func()
 	// Done is called once the successor is ready: the process must stop
 	// accepting, drain, and exit.
 	Done func()
+}
+
+// Estate is what is passed on.
+type Estate struct {
+	Files []Heirloom
+	Nodes int // whose agents are connected
 }
 
 var errHandingOver = errors.New("this data plane is handing over to its successor; push again in a moment")
@@ -68,14 +78,21 @@ func (s *Server) handover(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusConflict, table.Problem{Code: "handover", Message: "another successor is taking over already"})
 		return
 	}
-	err := s.passOn(w)
+	estate, err := s.heirs.Begin()
+	if err == nil {
+		if err = s.passOn(w, estate); err != nil {
+			s.heirs.Failed()
+		}
+	} else {
+		answer(w, http.StatusInternalServerError, table.Problem{Code: "handover", Message: err.Error()})
+	}
 	if err != nil {
 		s.plane.thaw()
 		s.log.Error("handover failed; this process goes on", "error", err)
 	}
 }
 
-func (s *Server) passOn(w http.ResponseWriter) error {
+func (s *Server) passOn(w http.ResponseWriter, estate Estate) error {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return err
@@ -85,7 +102,7 @@ func (s *Server) passOn(w http.ResponseWriter) error {
 		_ = c.Close()
 		return errors.New("the connection is no Unix socket")
 	}
-	if err := sendHeirlooms(uc, s.heirs.Files); err != nil {
+	if err := sendHeirlooms(uc, estate); err != nil {
 		_ = uc.Close()
 		return err
 	}
@@ -140,11 +157,11 @@ func (p *Plane) busy() []table.TargetReport {
 	return busy
 }
 
-func sendHeirlooms(c *net.UnixConn, files []Heirloom) error {
-	inv := Inventory{Protocol: table.Protocol}
-	fds := make([]int, 0, len(files))
+func sendHeirlooms(c *net.UnixConn, estate Estate) error {
+	inv := Inventory{Protocol: table.Protocol, Nodes: estate.Nodes}
+	fds := make([]int, 0, len(estate.Files))
 	defer func() { closeFDs(fds) }()
-	for _, f := range files {
+	for _, f := range estate.Files {
 		fd, err := duplicate(f.File)
 		if err != nil {
 			return fmt.Errorf("duplicate %s: %w", f.Name, err)

@@ -46,6 +46,8 @@ type Plane struct {
 	mu    sync.Mutex // held over a whole push: one at a time
 	owned map[table.Owner]*owned
 
+	cluster cluster
+
 	frozen    bool                 // handing over: no pushes
 	inherited []table.TargetReport // in flight in the process before this one
 	since     time.Time            // of the takeover
@@ -165,7 +167,7 @@ func (p *Plane) Report() table.Report {
 	}
 	p.mu.Unlock()
 	rep := p.traffic.Report()
-	rep.Epoch, rep.Versions = p.hello.Epoch, versions
+	rep.Epoch, rep.Versions, rep.Cluster = p.hello.Epoch, versions, p.clusterReport()
 	p.addInherited(&rep)
 	return rep
 }

@@ -40,6 +40,7 @@ func NewServer(log *slog.Logger, plane *Plane, heirs *Handover, allow func(uid u
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/hello", s.hello)
 	mux.HandleFunc("PUT /v1/tables/{owner}", s.push)
+	mux.HandleFunc("PUT /v1/cluster", s.pushCluster)
 	mux.HandleFunc("GET /v1/report", s.report)
 	mux.HandleFunc("POST "+handoverPath, s.handover)
 	if allow == nil {

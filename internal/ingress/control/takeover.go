@@ -24,6 +24,7 @@ var ErrNoPredecessor = errors.New("no data plane to take over from")
 type Takeover struct {
 	conn  *net.UnixConn
 	files map[string]*os.File
+	nodes int
 }
 
 // TakeOver asks the data plane behind the socket for what it has. The caller
@@ -71,6 +72,7 @@ func (t *Takeover) receive() error {
 		unix.CloseOnExec(fd)
 		t.files[inv.Files[i]] = os.NewFile(uintptr(fd), inv.Files[i])
 	}
+	t.nodes = inv.Nodes
 	if inv.Protocol != table.Protocol {
 		return fmt.Errorf("%w: it speaks protocol %d, this build %d", table.ErrProtocol, inv.Protocol, table.Protocol)
 	}
@@ -107,6 +109,9 @@ func (t *Takeover) File(name string) *os.File {
 	delete(t.files, name)
 	return f
 }
+
+// Nodes is how many nodes the predecessor has connected.
+func (t *Takeover) Nodes() int { return t.nodes }
 
 // Ready tells the predecessor to drain.
 func (t *Takeover) Ready() error {

@@ -71,6 +71,19 @@ func (c *Client) Push(ctx context.Context, t table.Table) (table.Ack, error) {
 	return ack, err
 }
 
+// PushCluster has the data plane take the agents of nodes, or none when c listens nowhere,
+// and returns once that is durable and in use. Refusals wrap the sentinel errors of
+// package table.
+func (c *Client) PushCluster(ctx context.Context, cl table.Cluster) (table.ClusterAck, error) {
+	var ack table.ClusterAck
+	body, err := table.EncodeCluster(cl)
+	if err != nil {
+		return ack, fmt.Errorf("encode the cluster: %w", err)
+	}
+	err = c.call(ctx, http.MethodPut, "/v1/cluster", body, &ack)
+	return ack, err
+}
+
 // Reports calls each with every report, the first at once, until ctx ends, each
 // fails or the data plane goes away; it returns why, never nil.
 func (c *Client) Reports(ctx context.Context, each func(table.Report) error) error {

@@ -15,7 +15,9 @@ import (
 const (
 	lockHeirloom    = "lock"
 	controlHeirloom = "control"
-	httpHeirloom    = "http " // and the address that was asked for
+	httpHeirloom    = "http "  // and the address that was asked for
+	nodesHeirloom   = "nodes " // and the address that was asked for
+	dialsHeirloom   = "node dials"
 )
 
 // inheritance is what only one process can have: the directory, the control
@@ -84,7 +86,7 @@ func adoptSocket(f *os.File) (*net.UnixListener, error) {
 	return ul, nil
 }
 
-// heirlooms is what a successor gets.
+// heirlooms is what a successor gets, but for what has to do with nodes.
 func (in *inheritance) heirlooms() []control.Heirloom {
 	hs := []control.Heirloom{{Name: lockHeirloom, File: in.lock}, {Name: controlHeirloom, File: in.socket}}
 	for _, l := range in.listeners {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/berth-cloud/berth/internal/ingress/control"
+	"github.com/berth-cloud/berth/internal/ingress/nodes"
 	"github.com/berth-cloud/berth/internal/ingress/proxy"
 	"github.com/berth-cloud/berth/internal/ingress/store"
 	"github.com/berth-cloud/berth/internal/ingress/table"
@@ -36,6 +37,8 @@ type Options struct {
 	Proxy       proxy.Config // its Log is set by Run
 	// Ready, when set, is called once everything listens.
 	Ready func(table.Hello)
+
+	nodes nodes.Options // of tests
 }
 
 // DefaultStopTimeout is used where StopTimeout is 0.
@@ -56,12 +59,30 @@ func Run(ctx context.Context, log *slog.Logger, o Options) error {
 	}
 	defer func() { _ = dir.Close() }()
 
+	touch := func() {} // there is no report before there is a proxy
+	no := o.nodes
+	no.Log, no.Touch = log, func() { touch() }
+	n, err := nodes.New(no)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
 	cfg := o.Proxy
-	cfg.Log = log
+	cfg.Log, cfg.DialNode = log, n.Dial
 	p := proxy.New(cfg)
 	defer p.Close()
-	plane := control.NewPlane(log, store.New(fs), p, newHello(o.Build, in.listeners), o.BootID)
-	d := &daemon{log: log, o: o, in: in, plane: plane, web: proxy.NewServer(p)}
+	touch = p.Touch
+	st := store.New(fs)
+	plane := control.NewPlane(log, st, p, newHello(o.Build, in.listeners), o.BootID)
+	d := &daemon{log: log, o: o, in: in, plane: plane, nodes: n, stored: storedCluster(log, st), web: proxy.NewServer(p)}
+	plane.WithNodes(n, st, d.stored)
+	d.legacy = inheritNodes(log, in.from, d.stored)
+	defer d.legacy.close() // what was used knows it
+	if in.from == nil {
+		d.restoreNodes()
+	} else {
+		n.Expect(d.legacy.nodes)
+	}
 	return d.serve(ctx)
 }
 
@@ -84,8 +105,12 @@ type daemon struct {
 	o     Options
 	in    *inheritance
 	plane *control.Plane
+	nodes *nodes.Nodes
 	web   *proxy.Server
 	ctl   *control.Server
+
+	stored *table.Cluster // nil: none was
+	legacy legacy
 
 	succeeded chan struct{} // closed when a successor is ready
 	once      sync.Once
@@ -96,9 +121,7 @@ type daemon struct {
 // socket, so that owners see the drain.
 func (d *daemon) serve(ctx context.Context) error {
 	d.succeeded = make(chan struct{})
-	d.ctl = control.NewServer(d.log, d.plane, &control.Handover{Files: d.in.heirlooms(), Done: func() {
-		d.once.Do(func() { close(d.succeeded) })
-	}}, nil)
+	d.ctl = control.NewServer(d.log, d.plane, d.handover(), nil)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return named("control socket", d.ctl.Serve(d.in.socket)) })
 	for _, l := range d.in.listeners {
@@ -115,6 +138,7 @@ func (d *daemon) serve(ctx context.Context) error {
 	})
 	if d.in.from != nil {
 		g.Go(func() error { return d.succeed(gctx) })
+		g.Go(d.serveDials)
 	}
 	h := d.plane.Hello()
 	d.log.Info("data plane up", "epoch", h.Epoch, "pid", h.PID, "listeners", h.Listeners, "control", d.o.Control, "build", h.Build)
@@ -129,6 +153,7 @@ func (d *daemon) succeed(ctx context.Context) error {
 	if err := d.in.from.Ready(); err != nil {
 		return err
 	}
+	d.restoreNodes()
 	d.in.socket.SetUnlinkOnClose(true) // it is ours now
 	d.in.from.Follow(ctx, func(busy []table.TargetReport) { d.plane.Inherit(busy, time.Now()) })
 	return nil

@@ -125,7 +125,7 @@ func TestTheOnlyTargetLeftHasTheWholeTimeToConnect(t *testing.T) {
 
 func TestATargetWhoseDialFailedIsTheLastChoiceForAWhile(t *testing.T) {
 	r := newRig(t, nil)
-	dead, alive := newTarget(r.p, targetKey{"dead", "x"}), newTarget(r.p, targetKey{"alive", "y"})
+	dead, alive := newTarget(r.p, targetKey{"dead", "x", ""}), newTarget(r.p, targetKey{"alive", "y", ""})
 	rt := &route{targets: []candidate{{dead, 1}, {alive, 1}}}
 	dead.badTill.Store(100)
 	alive.state.Store(50) // busy, but it answers

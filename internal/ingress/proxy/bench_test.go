@@ -197,7 +197,7 @@ func BenchmarkPick(b *testing.B) {
 	for _, n := range []int{1, 3, 100} {
 		rt := &route{}
 		for i := range n {
-			rt.targets = append(rt.targets, candidate{newTarget(p, targetKey{fmt.Sprint(i), ""}), 1})
+			rt.targets = append(rt.targets, candidate{newTarget(p, targetKey{fmt.Sprint(i), "", ""}), 1})
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {

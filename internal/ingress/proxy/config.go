@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -16,6 +17,9 @@ type Config struct {
 	Now func() time.Time
 	// Dial opens a TCP connection to a target.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
+	// DialNode opens a connection to a target through the node that it is on. A node
+	// that is away is an error at once. Nil reaches no node.
+	DialNode func(ctx context.Context, node, address string) (net.Conn, error)
 	// TrustedProxies are the clients whose X-Forwarded-* and X-Request-Id are
 	// believed. None by default.
 	TrustedProxies []netip.Prefix
@@ -39,7 +43,10 @@ type Config struct {
 	// DialPatience is how long a dial may take while another target could be
 	// tried. An address whose container has just died answers nothing at all: the
 	// kernel looks for it, and repeats itself after a second.
-	DialPatience    time.Duration
+	DialPatience time.Duration
+	// NodePatience is the same for a dial through a node, which takes some round trips
+	// to its agent.
+	NodePatience    time.Duration
 	ResponseTimeout time.Duration // from the request to the head of its response
 	MaxUpstreamHead int64         // bytes of a response's head
 	// UpstreamIdle is how long a connection to a target is kept unused. Servers
@@ -74,6 +81,7 @@ func (c Config) withDefaults() Config {
 	def(&c.MaxHeldPerService, 4_096)
 	def(&c.DialTimeout, 2*time.Second)
 	def(&c.DialPatience, 250*time.Millisecond)
+	def(&c.NodePatience, time.Second)
 	def(&c.ResponseTimeout, 5*time.Minute)
 	def(&c.MaxUpstreamHead, 256<<10)
 	def(&c.UpstreamIdle, 1500*time.Millisecond)
@@ -93,8 +101,14 @@ func (c Config) withDefaults() Config {
 			return d.DialContext(ctx, "tcp", address)
 		}
 	}
+	if c.DialNode == nil {
+		c.DialNode = func(context.Context, string, string) (net.Conn, error) { return nil, errNoNodes }
+	}
 	return c
 }
+
+// errNoNodes says that a target is on another node, and none can be reached.
+var errNoNodes = errors.New("this data plane reaches no nodes")
 
 func def[T comparable](field *T, value T) {
 	var zero T

@@ -69,7 +69,7 @@ func (x *exchange) tryTargets(rt *route) error {
 		}
 		limit := x.p.cfg.DialTimeout
 		if len(x.tried)+1 < len(rt.targets) {
-			limit = min(limit, x.p.cfg.DialPatience)
+			limit = min(limit, t.patience())
 		}
 		c, err := t.conn(x.ctx, x.maxIdle(), limit)
 		if err == nil {

@@ -119,7 +119,7 @@ func (m *world) request(t *rapid.T) {
 		ok = ok || id == got
 		// The one picked had the least load for its weight, unless one that just
 		// failed was in its rest.
-		if (m.load(id)+1)*m.weight[got] < (m.load(got)+1)*m.weight[id] && m.p.targets[targetKey{id, modelAddress(id)}].badTill.Load() == 0 {
+		if (m.load(id)+1)*m.weight[got] < (m.load(got)+1)*m.weight[id] && m.p.targets[targetKey{id, modelAddress(id), ""}].badTill.Load() == 0 {
 			t.Fatalf("%s was picked with %d in flight at weight %d; %s has %d at %d", got, m.load(got), m.weight[got], id, m.load(id), m.weight[id])
 		}
 	}

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"net"
 	"time"
 )
 
@@ -40,7 +41,7 @@ func (t *target) conn(ctx context.Context, maxIdle, limit time.Duration) (*upCon
 func (t *target) dial(ctx context.Context, limit time.Duration) (*upConn, error) {
 	dctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	nc, err := t.p.cfg.Dial(dctx, t.addr)
+	nc, err := t.open(dctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -50,6 +51,21 @@ func (t *target) dial(ctx context.Context, limit time.Duration) (*upConn, error)
 	}
 	t.badTill.Store(0)
 	return newUpConn(nc), nil
+}
+
+func (t *target) open(ctx context.Context) (net.Conn, error) {
+	if t.node == "" {
+		return t.p.cfg.Dial(ctx, t.addr)
+	}
+	return t.p.cfg.DialNode(ctx, t.node, t.addr)
+}
+
+// patience is how long a dial may take while another target could be tried.
+func (t *target) patience() time.Duration {
+	if t.node == "" {
+		return t.p.cfg.DialPatience
+	}
+	return t.p.cfg.NodePatience
 }
 
 // popIdle takes the connection that was used last, if it is young enough and

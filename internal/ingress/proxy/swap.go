@@ -29,7 +29,7 @@ func (p *Proxy) Swap(tables ...Owned) {
 			r := &route{service: p.serviceLocked(tr.Service), path: tr.Path, hold: tr.HoldTimeout, maxBody: tr.MaxBodyBytes}
 			services[tr.Service] = r.service
 			for _, tt := range tr.Targets {
-				k := targetKey{tt.ID, tt.Address}
+				k := targetKey{tt.ID, tt.Address, tt.Node}
 				t := p.targetLocked(k)
 				wanted[k] = true
 				t.service, t.drainTimeout = tr.Service, tr.DrainTimeout

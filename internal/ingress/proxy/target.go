@@ -18,6 +18,7 @@ type target struct {
 	p    *Proxy
 	id   string
 	addr string
+	node string // through which addr is reached; "" is this machine
 
 	state   atomic.Int64
 	badTill atomic.Int64 // UnixNano; a last choice until then
@@ -37,11 +38,11 @@ type target struct {
 }
 
 // targetKey tells targets apart: a container that comes back at another
-// address is another target.
-type targetKey struct{ id, addr string }
+// address, or on another node, is another target.
+type targetKey struct{ id, addr, node string }
 
 func newTarget(p *Proxy, k targetKey) *target {
-	return &target{p: p, id: k.id, addr: k.addr, dials: make(chan struct{}, p.cfg.MaxDials)}
+	return &target{p: p, id: k.id, addr: k.addr, node: k.node, dials: make(chan struct{}, p.cfg.MaxDials)}
 }
 
 // acquire counts one request in; false when the target has been removed.

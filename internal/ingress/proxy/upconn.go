@@ -29,21 +29,42 @@ type upConn struct {
 	// onTimeout is asked after a read ran into its deadline whether to go on.
 	onTimeout func() bool
 
-	raw   syscall.RawConn // nil when the connection has none
-	peek  func(fd uintptr) bool
-	quiet bool // what peek found: open and nothing to read
-	buf   [1]byte
+	raw     syscall.RawConn // nil when the connection has none
+	peek    func(fd uintptr) bool
+	quiet   bool // what peek found: open and nothing to read
+	layered bool // above the descriptor is a layer, such as TLS, that reads ahead
+	over    bool // a read has met the end, or failed
+	buf     [1]byte
 }
 
 func newUpConn(nc net.Conn) *upConn {
 	c := &upConn{nc: nc}
-	if sc, ok := nc.(syscall.Conn); ok {
-		if raw, err := sc.SyscallConn(); err == nil {
-			c.raw = raw
-			c.peek = c.peekFD
-		}
+	if c.raw, c.layered = bottom(nc); c.raw != nil {
+		c.peek = c.peekFD
 	}
 	return c
+}
+
+// maxLayers bounds how deep a descriptor is looked for.
+const maxLayers = 8
+
+// bottom is the descriptor below a connection, nil for none, and whether there are
+// layers between that may hold what was read from it.
+func bottom(nc net.Conn) (raw syscall.RawConn, layered bool) {
+	for range maxLayers {
+		if sc, ok := nc.(syscall.Conn); ok {
+			if raw, err := sc.SyscallConn(); err == nil {
+				return raw, layered
+			}
+			break
+		}
+		upper, ok := nc.(interface{ NetConn() net.Conn })
+		if !ok {
+			break
+		}
+		nc, layered = upper.NetConn(), true
+	}
+	return nil, layered
 }
 
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 4<<10) }}
@@ -89,6 +110,9 @@ func (c *upConn) Read(p []byte) (int, error) {
 	for n == 0 && err != nil && c.onTimeout != nil && errors.Is(err, os.ErrDeadlineExceeded) && c.onTimeout() {
 		n, err = c.nc.Read(p)
 	}
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.over = true // the reader above may be given back before it passes this on
+	}
 	c.got += int64(n)
 	if c.headLeft > 0 {
 		c.headLeft -= int64(n)
@@ -102,12 +126,24 @@ func (c *upConn) headDone() { c.headLeft = -1 }
 // other side, or anything it sent unasked, makes it useless. Without access to
 // the descriptor the answer is yes.
 func (c *upConn) alive() bool {
-	if c.raw == nil {
-		return true
-	}
-	c.quiet = false
-	if err := c.raw.Read(c.peek); err != nil {
+	if c.over {
 		return false
 	}
-	return c.quiet
+	if c.raw != nil {
+		c.quiet = false
+		if err := c.raw.Read(c.peek); err != nil || !c.quiet {
+			return false
+		}
+	}
+	return !c.layered || c.drained()
+}
+
+// drained says that no layer holds anything either: a read that may not wait finds
+// nothing.
+func (c *upConn) drained() bool {
+	if c.nc.SetReadDeadline(time.Unix(1, 0)) != nil {
+		return false
+	}
+	n, err := c.nc.Read(c.buf[:])
+	return n == 0 && errors.Is(err, os.ErrDeadlineExceeded) && c.nc.SetReadDeadline(noDeadline) == nil
 }

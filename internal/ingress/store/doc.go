@@ -1,5 +1,6 @@
 // Package store keeps the data plane's route tables on disk, one file per
-// owner, so that a data plane that starts alone serves what it served before.
+// owner, so that a data plane that starts alone serves what it served before, and
+// what it takes the agents of nodes with, so that it has them back.
 //
 // The control socket calls it before it swaps a table in and acknowledges it.
 //

@@ -23,7 +23,28 @@ type envelope struct {
 	Table  json.RawMessage `json:"table"`
 }
 
-// Store keeps one table per owner in a directory. It has no lock: one goroutine
+// seal puts a body into an envelope.
+func seal(body []byte) ([]byte, error) {
+	sum := sha256.Sum256(body)
+	return json.Marshal(envelope{Format: format, SHA256: hex.EncodeToString(sum[:]), Table: body})
+}
+
+// unseal is the body of an envelope that is whole.
+func unseal(data []byte) ([]byte, error) {
+	var e envelope
+	if err := json.Unmarshal(data, &e); err != nil {
+		return nil, err
+	}
+	if e.Format != format {
+		return nil, fmt.Errorf("format %d, this build reads %d", e.Format, format)
+	}
+	if sum := sha256.Sum256(e.Table); hex.EncodeToString(sum[:]) != e.SHA256 {
+		return nil, errors.New("checksum differs")
+	}
+	return e.Table, nil
+}
+
+// Store keeps one table per owner, and one cluster, in a directory. It has no lock: one goroutine
 // at a time may use it.
 type Store struct{ fs FS }
 
@@ -39,8 +60,7 @@ func (s *Store) Save(t table.Table) error {
 	if err != nil {
 		return fmt.Errorf("encode the table: %w", err)
 	}
-	sum := sha256.Sum256(body)
-	data, err := json.Marshal(envelope{Format: format, SHA256: hex.EncodeToString(sum[:]), Table: body})
+	data, err := seal(body)
 	if err != nil {
 		return fmt.Errorf("encode the table file: %w", err)
 	}
@@ -103,18 +123,12 @@ func (s *Store) Load(owners ...table.Owner) ([]table.Table, error) {
 }
 
 func decode(data []byte, o table.Owner) (table.Table, error) {
-	var e envelope
 	var t table.Table
-	if err := json.Unmarshal(data, &e); err != nil {
+	body, err := unseal(data)
+	if err != nil {
 		return t, err
 	}
-	if e.Format != format {
-		return t, fmt.Errorf("format %d, this build reads %d", e.Format, format)
-	}
-	if sum := sha256.Sum256(e.Table); hex.EncodeToString(sum[:]) != e.SHA256 {
-		return t, errors.New("checksum differs")
-	}
-	if err := json.Unmarshal(e.Table, &t); err != nil {
+	if err := json.Unmarshal(body, &t); err != nil {
 		return t, err
 	}
 	t.Normalize()

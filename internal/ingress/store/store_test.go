@@ -27,7 +27,7 @@ func TestEveryFieldOfATableComesBack(t *testing.T) {
 		Protocol: table.Protocol, Owner: table.OwnerBackend, Version: 9, BootID: "boot", EngineStart: "start",
 		Routes: []table.Route{{
 			Service: "s", Hosts: []string{"a.test", "b.test"}, Path: "/p", HoldTimeout: time.Second, DrainTimeout: time.Minute, MaxBodyBytes: 5,
-			Targets: []table.Target{{ID: "c", Address: "10.0.0.1:80", Weight: 3}},
+			Targets: []table.Target{{ID: "c", Address: "10.0.0.1:80", Weight: 3, Node: "n"}},
 		}},
 	}
 	for _, v := range []reflect.Value{reflect.ValueOf(want), reflect.ValueOf(want.Routes[0]), reflect.ValueOf(want.Routes[0].Targets[0])} {

@@ -6,7 +6,8 @@
 // plane's Unix socket. The data plane writes a table to disk durably, swaps it
 // in, and only then answers with an [Ack]. GET /v1/report streams one [Report]
 // a line (newline-delimited JSON): one at once, then one whenever something in
-// it changed. GET /v1/hello answers [Hello].
+// it changed. GET /v1/hello answers [Hello]. PUT /v1/cluster has the data plane reach the
+// targets that are on other nodes; see [Cluster].
 package table
 
 import "time"
@@ -62,6 +63,9 @@ type Target struct {
 	ID      string `json:"id"`      // container name; unique over all tables
 	Address string `json:"address"` // "10.210.0.5:8080"
 	Weight  int    `json:"weight"`  // share against its siblings; 0 means 1
+	// Node is the id of the node through whose agent the address is reached; "" is this
+	// machine. One address on two nodes is two targets.
+	Node string `json:"node,omitempty"`
 }
 
 // Ack says that a table is on disk and in use.
@@ -88,6 +92,8 @@ type Report struct {
 	Targets  []TargetReport   `json:"targets"` // those in a table or still draining
 	Holding  map[string]int   `json:"holding"` // service -> requests held now
 	Failed   map[string]int64 `json:"failed"`  // service -> requests answered 5xx by the data plane itself
+	// Cluster is what it knows of nodes; nil when it was never told of any.
+	Cluster *ClusterReport `json:"cluster,omitempty"`
 }
 
 // TargetReport is one target's traffic.

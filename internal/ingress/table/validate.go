@@ -123,11 +123,31 @@ func (r *Route) validate() error {
 		if ap, err := netip.ParseAddrPort(tg.Address); err != nil || ap.Port() == 0 {
 			return fmt.Errorf("target %q: address %q is not IP:port", tg.ID, tg.Address)
 		}
+		if tg.Node != "" && !ValidNode(tg.Node) {
+			return fmt.Errorf("target %q: node %.80q is no id of a node", tg.ID, tg.Node)
+		}
 		if tg.Weight < 0 || tg.Weight > 1000 {
 			return fmt.Errorf("target %q: weight %d; it is between 0 and 1000", tg.ID, tg.Weight)
 		}
 	}
 	return nil
+}
+
+// maxNode bounds the id of a node, in bytes: it is the common name of a certificate.
+const maxNode = 64
+
+// ValidNode says that a text may be the id of a node: lower-case letters, digits and
+// dashes between them.
+func ValidNode(id string) bool {
+	if id == "" || len(id) > maxNode || id[0] == '-' || id[len(id)-1] == '-' {
+		return false
+	}
+	for i := range len(id) {
+		if c := id[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return true
 }
 
 func validHost(h string) error {

@@ -7,6 +7,9 @@
 // whenever the store has a newer one than the data plane has acknowledged in
 // its current epoch.
 //
+// The [ClusterController], under [ClusterKey], does the same with what the data plane takes
+// the agents of nodes with, so that it reaches targets on them by itself.
+//
 // What must never happen here: choosing a target. Which containers take
 // traffic is the active release's row and nothing else.
 package ingress

@@ -3,6 +3,7 @@ package ingress
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,12 +28,16 @@ type Link struct {
 	wake func(service string)
 	push func()
 	lost func() // nobody answers any more
+	// nodes is told that other nodes are connected to the data plane than before.
+	nodes func()
 
 	mu    sync.Mutex
 	epoch string
 	view  application.IngressView
 	alien bool              // the table of this epoch is another store's
 	names map[string]string // target -> service
+
+	cluster *table.ClusterReport // of the last report; nil for none
 }
 
 // NewLink builds a link; Run makes it live.
@@ -43,6 +48,24 @@ func NewLink(plane Plane, logger *slog.Logger, wake func(service string), push, 
 // NewLinkOf is NewLink for the table of another owner. Its services are those of wake.
 func NewLinkOf(owner table.Owner, plane Plane, logger *slog.Logger, wake func(service string), push, lost func()) *Link {
 	return &Link{plane: plane, owner: owner, logger: logger, wake: wake, push: push, lost: lost}
+}
+
+// OnNodes has f told that other nodes are connected to the data plane than before, or that
+// it has another cluster. It is called before Run.
+func (l *Link) OnNodes(f func()) { l.nodes = f }
+
+// Cluster is what the data plane of that epoch says of nodes, nil when it was never told
+// of any; known is false while no data plane answers. The report is never changed again.
+func (l *Link) Cluster() (epoch string, report *table.ClusterReport, known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.epoch, l.cluster, l.view.Known
+}
+
+// Reaches says whether the data plane has a connection to the agent of a node.
+func (l *Link) Reaches(node string) bool {
+	_, report, _ := l.Cluster()
+	return report != nil && slices.ContainsFunc(report.Nodes, func(n table.NodeReport) bool { return n.ID == node })
 }
 
 // unacknowledged is below every route version.
@@ -112,7 +135,7 @@ func (l *Link) lose() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	was := l.view.Known
-	l.view, l.epoch, l.alien = application.IngressView{}, "", false
+	l.view, l.epoch, l.alien, l.cluster = application.IngressView{}, "", false, nil
 	return was
 }
 
@@ -136,15 +159,27 @@ func (l *Link) take(r table.Report) {
 	} else {
 		acked = max(acked, before.Acked)
 	}
-	l.epoch, l.names = r.Epoch, names
+	moved := !sameNodes(l.cluster, r.Cluster)
+	l.epoch, l.names, l.cluster = r.Epoch, names, r.Cluster
 	l.view = application.IngressView{Known: true, Acked: acked, Reported: reported, InFlight: traffic}
 	l.mu.Unlock()
 	if fresh {
 		l.push()
 	}
+	if moved && l.nodes != nil {
+		l.nodes()
+	}
 	for service := range drained(before.InFlight, beforeNames, traffic) {
 		l.wake(service)
 	}
+}
+
+// sameNodes says that two reports tell of the same cluster and connections.
+func sameNodes(a, b *table.ClusterReport) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Version == b.Version && a.Address == b.Address && a.Error == b.Error && a.More == b.More && slices.Equal(a.Nodes, b.Nodes)
 }
 
 // drained are the services of targets that began to drain or are gone.

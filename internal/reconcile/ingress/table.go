@@ -28,7 +28,7 @@ func Build(s store.RouteState, f Facts) table.Table {
 		}
 		for _, t := range a.Targets {
 			if t.Address.IsValid() {
-				r.Targets = append(r.Targets, table.Target{ID: t.Container, Address: t.Address.String()})
+				r.Targets = append(r.Targets, table.Target{ID: t.Container, Address: t.Address.String(), Node: t.Node})
 			}
 		}
 		t.Routes = append(t.Routes, r)

@@ -16,7 +16,7 @@ func TestATableHoldsTheRowsOfTheActiveReleases(t *testing.T) {
 		{Service: "shop-web", Route: route, Targets: []store.ActiveTarget{
 			{Container: "shop-web-1", Address: netip.MustParseAddrPort("10.210.0.5:8080")},
 			{Container: "shop-web-2"}, // has no address: nothing can be sent to it
-			{Container: "shop-web-3", Address: netip.MustParseAddrPort("10.210.0.6:8080")},
+			{Container: "shop-web-3", Address: netip.MustParseAddrPort("10.210.0.6:8080"), Node: "node-1"},
 		}},
 		{Service: "shop-worker", Targets: []store.ActiveTarget{{Container: "shop-worker-1"}}}, // no host, no route
 		{Service: "blog-web", Route: store.ActiveRoute{Hosts: []string{"blog.test"}, Path: "/"}},
@@ -27,7 +27,7 @@ func TestATableHoldsTheRowsOfTheActiveReleases(t *testing.T) {
 			// Held: an active release without targets keeps its route.
 			{Service: "blog-web", Hosts: []string{"blog.test"}, Path: "/", Targets: []table.Target{}},
 			{Service: "shop-web", Hosts: route.Hosts, Path: "/api", HoldTimeout: time.Second, DrainTimeout: time.Minute, Targets: []table.Target{
-				{ID: "shop-web-1", Address: "10.210.0.5:8080"}, {ID: "shop-web-3", Address: "10.210.0.6:8080"},
+				{ID: "shop-web-1", Address: "10.210.0.5:8080"}, {ID: "shop-web-3", Address: "10.210.0.6:8080", Node: "node-1"},
 			}},
 		},
 	}

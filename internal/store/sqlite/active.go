@@ -17,6 +17,7 @@ type keptTarget struct {
 	Container string         `json:"container"`
 	Replica   int            `json:"replica"`
 	Address   netip.AddrPort `json:"address"`
+	Node      string         `json:"node,omitempty"`
 }
 
 // keptRoute is a route as it is kept.

@@ -41,6 +41,7 @@ func RunSuite(t *testing.T, open func(t testing.TB, dir string) store.Store) {
 		{"Prune", pruneTests()},
 		{"Secret", secretTests()},
 		{"Record", recordTests()},
+		{"Node", nodeTests()},
 		{"Changes", changesTests()},
 		{"Life", lifeTests()},
 		{"Concurrency", concurrencyTests()},

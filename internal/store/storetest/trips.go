@@ -30,6 +30,10 @@ func trips() []trip {
 		}),
 		entry(writeRoutes, func(e *env, _ store.RouteState) store.RouteState { return e.routes() }),
 		entry(writeEvent, func(e *env, v store.TraceEvent) store.TraceEvent { return e.trace(v.AttemptID, 0, 0)[0] }),
+		entry(writeNode, func(e *env, _ store.Node) store.Node { return must[[]store.Node](e)(e.s.Nodes(e.ctx))[0] }),
+		entry(writePlacement, func(e *env, v store.Placement) store.Placement {
+			return must[store.Placement](e)(e.s.PlacementOf(e.ctx, v.AppID))
+		}),
 		entry(writeSubnet, func(e *env, v store.Subnet) store.Subnet {
 			return must[store.Subnet](e)(e.s.SubnetOf(e.ctx, v.AppID))
 		}),
@@ -127,6 +131,19 @@ func writeAddress(e *env, f *filler) store.Address {
 	e.ok(err)
 	e.ok(e.s.FreeAddress(e.ctx, v.AppID, v.Container, v.FreedAt))
 	v.IP = ip
+	return v
+}
+
+func writeNode(e *env, f *filler) store.Node {
+	v := filled[store.Node](f)
+	e.ok(e.s.SaveNode(e.ctx, v))
+	return v
+}
+
+func writePlacement(e *env, f *filler) store.Placement {
+	v := filled[store.Placement](f)
+	e.apply(applying(v.AppID, store.DesiredService{Name: "web"}))
+	e.ok(e.s.SavePlacement(e.ctx, v))
 	return v
 }
 
