@@ -16,9 +16,9 @@ func (a *app) psCmd() *cobra.Command {
 		Short: "Show the containers of services",
 		Long: `Shows the containers of an app, or of all apps, as the engine has them now: which
 replica and member each one is, of which release, its state and how often the engine
-has restarted it. NODE is shown where there are several; a container on one that is
-away is shown as it was last seen there. SERVES is "traffic" for a ready container that requests go to, and
-"yes" for others of the release that serves.`,
+has restarted it. SERVES is "traffic" for a ready container that requests go to, and
+"yes" for others of the release that serves. NODE is shown where there are several;
+a container on one that is away is shown as it was last seen there.`,
 		Example: `  berth ps
   berth ps shop
   berth ps shop -o json`,

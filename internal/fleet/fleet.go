@@ -126,11 +126,13 @@ func (f *Fleet) For(p store.Placement) docker.Runtime {
 	if len(nodes) == 0 {
 		nodes = []string{""}
 	}
-	if f.o.Members == nil && !slices.ContainsFunc(nodes, remote) {
-		return f.o.Local
-	}
-	if len(f.members()) == 0 && !slices.ContainsFunc(nodes, remote) && !f.knowsOthers() {
-		return f.o.Local
+	if !slices.ContainsFunc(nodes, remote) {
+		if f.o.Members == nil {
+			return f.o.Local
+		}
+		if r := f.roll(); len(r.ids) == 1 && !r.others {
+			return f.o.Local
+		}
 	}
 	if p.AppID != "" {
 		f.mu.Lock()
@@ -174,7 +176,7 @@ func (f *Fleet) GiveUp(id string) {
 	}
 }
 
-// TakeBack ends what GiveUp began. A sweep that has nothing more to do calls it.
+// TakeBack ends what GiveUp began. The sweep of a node that is back calls it.
 func (f *Fleet) TakeBack(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

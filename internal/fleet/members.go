@@ -43,18 +43,6 @@ func (f *Fleet) members() map[string]Member {
 	return out
 }
 
-// knowsOthers reports whether there ever was another node.
-func (f *Fleet) knowsOthers() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for id, n := range f.nodes {
-		if id != "" && len(n.seen) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // roll is the nodes as they stand at one moment.
 type roll struct {
 	f       *Fleet
@@ -62,6 +50,7 @@ type roll struct {
 	lost    map[string]bool
 	gone    map[string]bool
 	ids     []string // this machine first, all that are not over
+	others  bool     // something was seen of other nodes, be they over
 }
 
 // roll takes the roll of all nodes that are known, and of those that are named.
@@ -84,7 +73,7 @@ func (f *Fleet) rollWithout(lost []string, named ...string) *roll {
 	ids := map[string]bool{}
 	for id, n := range f.nodes {
 		if n.complete || len(n.seen) > 0 {
-			ids[id] = true
+			ids[id], r.others = true, r.others || remote(id)
 		}
 	}
 	f.mu.Unlock()

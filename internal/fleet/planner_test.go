@@ -49,7 +49,7 @@ func newPlanned(t *testing.T) *planned {
 		r.here.AddImage(ref, docker.Image{SizeBytes: 1 << 20}, dockertest.Behaviour{})
 	}
 	p := &planned{rig: r, store: st, memory: application.NewMemory(nil), p: on("", "n1", "n2")}
-	p.puller = application.NewPuller(r.For(p.p), r.clock.Now, nil)
+	p.puller = application.NewPuller(r.clock.Now, nil)
 	p.puller.Spawn = func(f func()) { f() }
 	return p
 }

@@ -38,15 +38,13 @@ type Swept struct {
 // Sweep brings a node that is back into line. Of containers whose name another node has
 // too, the surplus is stopped and removed once the one that keeps the name runs, as is
 // what belongs to a service that is no more. Networks of apps that this machine has no
-// network of are removed. Volumes with data are never touched. When nothing waits, what
-// was given up is taken back.
+// network of are removed. Volumes with data are never touched. What was given up is taken
+// back once the node was listed: of what was made anew elsewhere there is a keeper, and
+// the rest is there again.
 func (f *Fleet) Sweep(ctx context.Context, id string, o Sweeping) (Swept, error) {
 	s := &sweep{f: f, id: id, o: o}
 	if err := s.run(ctx); err != nil {
 		return s.out, fmt.Errorf("sweep node %s: %w", id, err)
-	}
-	if len(s.out.Waiting) == 0 {
-		f.TakeBack(id)
 	}
 	return s.out, nil
 }
@@ -75,6 +73,8 @@ func (s *sweep) run(ctx context.Context) (err error) {
 		return err
 	}
 	s.f.learnList(s.id, s.f.ours(), list, began)
+	s.f.TakeBack(s.id)
+	s.unlisted()
 	for i := range list {
 		if s.f.o.Instance == "" || list[i].Labels[docker.LabelInstance] != s.f.o.Instance {
 			continue
@@ -102,7 +102,7 @@ func (s *sweep) container(ctx context.Context, c *docker.ContainerState) error {
 		if other == s.id {
 			continue
 		}
-		if !s.f.mightHave(other, c.Name) || other != "" && s.f.cold(other, c.Name) {
+		if s.f.cold(other, c.Name) {
 			continue
 		}
 		if err := s.pair(ctx, c, other); err != nil {
@@ -110,6 +110,15 @@ func (s *sweep) container(ctx context.Context, c *docker.ContainerState) error {
 		}
 	}
 	return nil
+}
+
+// unlisted waits for nodes of which nobody knows what they have.
+func (s *sweep) unlisted() {
+	for _, other := range s.r.ids {
+		if other != s.id && !s.f.surveyed(other) {
+			s.wait("what is on %s is not known yet", called(other))
+		}
+	}
 }
 
 // cold reports whether a node is not known to have a container of that name.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,8 +56,8 @@ func TestASweepRemovesTheSurplusOnceTheKeeperRuns(t *testing.T) {
 			if err != nil || len(got.Removed) > 0 || len(got.Waiting) != 1 {
 				t.Fatalf("while the keeper does not run: %+v, %v", got, err)
 			}
-			if len(r.names("n1")) != 1 || len(r.names("n2")) != 1 || !r.Lost("n1") {
-				t.Fatalf("n1 has %v, n2 %v, lost %v", r.names("n1"), r.names("n2"), r.Lost("n1"))
+			if len(r.names("n1")) != 1 || len(r.names("n2")) != 1 {
+				t.Fatalf("n1 has %v, n2 %v", r.names("n1"), r.names("n2"))
 			}
 			r.must(r.engine(c.keeper).Start(r.ctx, replica(0).Name))
 			got, err = r.Sweep(r.ctx, c.swept, c.placed)
@@ -89,6 +90,35 @@ func TestASweepWaitsForANodeThatIsOffline(t *testing.T) {
 	}
 	_, err = r.Sweep(r.ctx, "n2", placedOn("n2"))
 	wantErr(t, err, docker.ErrUnavailable, "n2")
+}
+
+func TestASweepLooksAgainOnceEveryNodeIsKnown(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	twin(r, "n1", "n2")
+	r.set("n2", false)
+	r.open(nil)
+	got, err := r.Sweep(r.ctx, "n1", placedOn("n2"))
+	if err != nil || len(got.Removed) > 0 || len(got.Waiting) != 1 || !strings.Contains(got.Waiting[0], "n2") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	r.set("n2", true)
+	got, err = r.Sweep(r.ctx, "n1", placedOn("n2"))
+	if err != nil || len(got.Removed) != 1 || len(got.Waiting) > 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// Or everything on it would be replaced at once when it goes away for a moment.
+func TestANodeThatIsBackIsNotGivenUpAnyMore(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	r.up(on("n1"), 1)
+	r.set("n1", false)
+	r.GiveUp("n1")
+	r.set("n1", true)
+	_, err := r.Sweep(r.ctx, "n1", placedOn("n1"))
+	r.must(err)
+	r.set("n1", false)
+	r.wantListed(r.For(on("n1")), "0a1b2c3d n1 running away")
 }
 
 func TestTheSurplusHasItsGrace(t *testing.T) {

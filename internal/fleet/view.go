@@ -28,9 +28,9 @@ func (v *view) placed() []string {
 	return slices.Compact(out)
 }
 
-// alone is this machine's engine while there is nothing else to look at.
+// alone reports whether there is nothing to look at but this machine.
 func (v *view) alone(r *roll) bool {
-	return len(r.ids) == 1 && !slices.ContainsFunc(v.nodes, remote)
+	return len(r.ids) == 1 && !r.others && !slices.ContainsFunc(v.nodes, remote)
 }
 
 // roll takes the roll, with the nodes of the placement, and looks at those that nobody

@@ -212,6 +212,11 @@ func (v *view) holders(r *roll, name string) (asked, silent []string, files bool
 			silent = append(silent, id)
 		}
 	}
+	for id, n := range v.f.nodes {
+		if _, has := n.volumes[name]; has && r.stands(id) == over {
+			silent = append(silent, id) // volumes are never given up
+		}
+	}
 	if files {
 		asked = likely
 	}

@@ -115,6 +115,9 @@ func TestAVolumeThatMayBeOnANodeThatIsOfflineIsNotRemoved(t *testing.T) {
 	r.set("n1", false)
 	wantErr(t, r.All().RemoveVolume(r.ctx, data().Name), docker.ErrUnavailable, "n1")
 	r.must(r.All().RemoveVolume(r.ctx, "another"))
+	r.GiveUp("n1")
+	wantErr(t, r.All().RemoveVolume(r.ctx, data().Name), docker.ErrUnavailable, "n1")
+	r.TakeBack("n1")
 	r.open(nil) // nobody knows any more what is there
 	wantErr(t, r.All().RemoveVolume(r.ctx, "another"), docker.ErrUnavailable, "n1")
 }
