@@ -155,3 +155,30 @@ func TestAnAskThatIsDamagedIsLeftOut(t *testing.T) {
 		t.Error("nobody is told")
 	}
 }
+
+// A host that joined is nobody's machine: no group has it, and nothing replaces it.
+func TestAHostThatJoinedIsNoGroups(t *testing.T) {
+	s := newSite(t)
+	s.say(web(1))
+	sh, _ := s.lead("a", nil)
+	s.settled(sh, 1)
+	host, err := sh.Manager.JoinHost(t.Context(), instances.JoinRequest{Tenant: "default", Name: "attic"})
+	mustBe(t, err)
+	d, err := sh.Machine(t.Context(), host.InstanceID)
+	if err != nil || d.Status != shard.StatusStarting || d.Reason != "it has not registered yet" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if err := sh.Rotate(t.Context(), host.InstanceID, ""); err == nil {
+		t.Error("it is to be replaced")
+	}
+	s.looked(sh)
+	all, err := sh.Groups(t.Context())
+	if err != nil || len(all) != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	mustBe(t, sh.Delete(t.Context(), host.InstanceID, false, ""))
+	s.until("it is gone", func() bool {
+		d, err := sh.Machine(t.Context(), host.InstanceID)
+		return err == nil && d.Status == shard.StatusDeleted
+	})
+}

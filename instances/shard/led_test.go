@@ -2,8 +2,10 @@ package shard_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -181,5 +183,34 @@ func TestAHistoryHasBounds(t *testing.T) {
 	}
 	if len(h.Events("b")) > 0 || len(h.Events("m7")) == 0 {
 		t.Error("the oldest is not what went")
+	}
+}
+
+// A token is in the user data of its machine, and in nothing that anybody is shown.
+func TestNothingThatIsShownHasAToken(t *testing.T) {
+	s := newSite(t)
+	s.say(web(2))
+	sh, _ := s.lead("a", nil)
+	var shown []any
+	for _, id := range s.settled(sh, 2) {
+		d, err := sh.Machine(t.Context(), id)
+		mustBe(t, err)
+		shown = append(shown, d)
+	}
+	all, err := sh.Machines(t.Context(), true)
+	mustBe(t, err)
+	groups, err := sh.Groups(t.Context())
+	mustBe(t, err)
+	text, err := json.Marshal(append(shown, all, groups, s.log.String()))
+	mustBe(t, err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.tokens) != 2 || !strings.HasPrefix(s.tokens[0], "ey") {
+		t.Fatalf("%d tokens", len(s.tokens))
+	}
+	for _, token := range s.tokens {
+		if _, signature, _ := strings.Cut(token[strings.Index(token, ".")+1:], "."); strings.Contains(string(text), signature) {
+			t.Error("a token is shown")
+		}
 	}
 }

@@ -18,6 +18,7 @@ type site struct {
 	*world
 	mu     sync.Mutex
 	agents map[string]func() // that end them
+	tokens []string          // that machines were made with
 }
 
 func newSite(t testing.TB) *site {
@@ -105,6 +106,7 @@ func (b booting) CreateInstance(ctx context.Context, req infra.CreateInstanceReq
 		return nil, err
 	}
 	b.site.agents[req.InstanceID] = b.site.run(dir)
+	b.site.tokens = append(b.site.tokens, string(req.UserData.Reveal()))
 	return made, nil
 }
 

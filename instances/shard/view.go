@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/berth-cloud/berth/instances"
 	"github.com/berth-cloud/berth/instances/config"
 	"github.com/berth-cloud/berth/instances/group"
 	"github.com/berth-cloud/berth/instances/hub"
@@ -102,6 +103,9 @@ func (s *Shard) Groups(ctx context.Context) ([]Group, error) {
 		}
 	}
 	for i := range rows {
+		if rows[i].Group == instances.JoinedGroup {
+			continue // hosts that joined are no group's
+		}
 		g := add(config.GroupKey{Tenant: rows[i].Tenant, Group: rows[i].Group})
 		if rows[i].OnDemand {
 			g.OnDemand++
@@ -144,7 +148,7 @@ func (s *Shard) group(key config.GroupKey) *Group {
 	return g
 }
 
-// Machines are those there are, the oldest first, and with gone those that were deleted
+// Machines are those there are, hosts that joined among them, the oldest first, and with gone those that were deleted
 // lately. Errors: ErrNotLeading.
 func (s *Shard) Machines(ctx context.Context, gone bool) ([]Machine, error) {
 	if err := s.leading(); err != nil {
@@ -237,7 +241,7 @@ func statusOf(row *localdb.Instance, online, drains bool) string {
 		return StatusReady
 	case !row.RegisteredAt.IsZero():
 		return StatusSilent
-	case row.ProviderID != "":
+	case row.ProviderID != "" || row.Group == instances.JoinedGroup: // no provider made it
 		return StatusStarting
 	}
 	return StatusPending

@@ -3,9 +3,11 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/berth-cloud/berth/instances"
 	"github.com/berth-cloud/berth/instances/shard"
 	"github.com/berth-cloud/berth/internal/wire"
 )
@@ -64,6 +66,8 @@ func (s *Server) registerMachines(r *registrar) {
 			if err != nil {
 				return nil, err
 			}
+			// Hosts that joined are nodes, and nobody made them.
+			all = slices.DeleteFunc(all, func(m shard.Machine) bool { return m.Group == instances.JoinedGroup })
 			return &machineListOutput{wire.MachineList{Machines: each(all, machine)}}, nil
 		})
 	register(r, RuleAdmin, op(http.MethodGet, "/v1/machines/{id}", "get-machine", "Everything known about a machine"),

@@ -201,6 +201,9 @@ func (a *app) groupState(g *wire.MachineGroup) cell {
 			return cell{inert(c.Reason), a.out.yellow}
 		}
 	}
+	if g.Machines["ready"] < g.Size { // for a while: the group gives what is silent its time
+		return cell{"not all are connected", a.out.yellow}
+	}
 	return cell{"as it shall be", a.out.green}
 }
 
