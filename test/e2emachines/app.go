@@ -17,9 +17,6 @@ const (
 	service = "web"
 	// changesWithin bounds one change, kills and all.
 	changesWithin = 2 * time.Minute
-	// machinesWithin bounds what a group does at once: it takes its file up within ten
-	// seconds, and a machine of namespaces is there within a few.
-	machinesWithin = 4 * time.Minute
 	// settlesWithin bounds how long after a change old containers may be there.
 	settlesWithin = time.Minute
 )

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/berth-cloud/berth/instances/infra"
 	"github.com/berth-cloud/berth/instances/infra/netns"
@@ -24,7 +25,16 @@ type kind struct {
 	subnets  []string // one pool
 	size     int
 	timings  map[string]string
-	runcmd   string // ends the user data
+	gc       map[string]string
+	runcmd   string        // ends the user data
+	within   time.Duration // a group of them does what it is told
+	leaves   []string      // what there is of them and of an app, in the words of left.go
+}
+
+// dir is where their folders are.
+func (k kind) dir() string {
+	dir, _ := k.settings["dir"].(string)
+	return dir
 }
 
 // spaces are machines of namespaces.
@@ -38,6 +48,8 @@ func (s *stand) spaces() kind {
 			"agent":   []string{s.program("berth-node"), "agent"},
 			"subnets": map[string]string{"main": s.o.pool},
 		},
+		within:  4 * time.Minute, // the file is taken up within ten seconds, and a machine is there within a few
+		leaves:  []string{"record", "node", "folder", "network namespace", "link", "cgroup", "mount", "process", "network"},
 		timings: map[string]string{"health_check_interval": "5s", "default_drain_timeout": "2m", "retry_min": "1s"},
 	}
 }
@@ -82,6 +94,10 @@ func (f *machinesFile) write() error {
 		"provider": object{"kind": f.kind.name, "options": f.kind.settings},
 		"server":   object{"registration_addr": f.registrations, "agent_addr": f.agents, "ingress_addr": f.ingress},
 		"timings":  f.kind.timings,
+		"gc":       f.kind.gc,
+	}
+	if f.kind.gc == nil {
+		delete(shard, "gc")
 	}
 	if len(f.kind.subnets) > 0 {
 		shard["subnet_pools"] = object{"machines": f.kind.subnets}

@@ -9,27 +9,48 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	moby "github.com/moby/moby/client"
 )
 
-// left is what there is of machines and of the app, once both shall be gone. What ends by
-// itself within a moment is not left.
+// there is all that there is of machines and of the app, each with a word for what it is
+// before it.
+func (p *plane) there(ctx context.Context) (out []string, err error) {
+	for _, look := range []func(context.Context) ([]string, error){
+		p.leftRecords, p.leftFolders, p.leftOfHost, p.leftProcesses, p.leftOnEngine,
+	} {
+		found, err := look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// sees fails if what is looked for later cannot be seen while it is there.
+func (p *plane) sees(ctx context.Context) error {
+	all, err := p.there(ctx)
+	if err != nil {
+		return err
+	}
+	for _, what := range p.file.kind.leaves {
+		if !slices.ContainsFunc(all, func(s string) bool { return strings.HasPrefix(s, what+" ") }) {
+			return fmt.Errorf("machines and an app are there, and no %s of them is seen; it would not be missed either", what)
+		}
+	}
+	return nil
+}
+
+// left is what there is once nothing shall be. What ends by itself within a moment is not
+// left.
 func (p *plane) left(ctx context.Context) (out []string, err error) {
 	err = until(ctx, "nothing is left", 10*time.Second, func(ctx context.Context) (string, error) {
-		out = nil
-		for _, look := range []func(context.Context) ([]string, error){
-			p.leftRecords, p.leftFolders, p.leftOfHost, p.leftProcesses, p.leftOnEngine,
-		} {
-			found, err := look(ctx)
-			if err != nil {
-				return "", err
-			}
-			out = append(out, found...)
-		}
-		return strings.Join(out, "; "), nil
+		out, err = p.there(ctx)
+		return strings.Join(out, "; "), err
 	})
 	if len(out) > 0 && ctx.Err() == nil {
 		err = nil // it is told by what is left
@@ -54,8 +75,7 @@ func (p *plane) leftRecords(ctx context.Context) (out []string, err error) {
 }
 
 func (p *plane) leftFolders(context.Context) (out []string, err error) {
-	dir, _ := p.file.kind.settings["dir"].(string)
-	folders, err := filepath.Glob(filepath.Join(dir, "*", "nod*"))
+	folders, err := filepath.Glob(filepath.Join(p.file.kind.dir(), "*", "nod*"))
 	for _, f := range folders {
 		out = append(out, "folder "+f)
 	}
@@ -100,8 +120,9 @@ func (p *plane) leftOfHost(context.Context) (out []string, err error) {
 	return out, errors.Join(err, err2, err3)
 }
 
-// leftProcesses are those that run a program of the stand's, are in a cgroup of a machine,
-// or see a machine's folder as one of their mounts, as all that runs in one does.
+// leftProcesses are those that run a program of the stand's, are in a cgroup of a machine
+// or in its folder, or see that as one of their mounts, as all that runs in one of
+// namespaces does.
 func (p *plane) leftProcesses(context.Context) (out []string, err error) {
 	netns, _ := p.owned()
 	folders := filepath.Base(p.s.dir) + "/machines/"
@@ -124,7 +145,8 @@ func (p *plane) leftProcesses(context.Context) (out []string, err error) {
 		// One that has ended meanwhile is none.
 		cgroup, _ := os.ReadFile("/proc/" + name + "/cgroup")
 		mounts, _ := os.ReadFile("/proc/" + name + "/mountinfo")
-		if ours[name] || strings.Contains(string(cgroup), netns) || strings.Contains(string(mounts), folders) {
+		at, _ := os.Readlink("/proc/" + name + "/cwd")
+		if ours[name] || strings.HasPrefix(at, p.file.kind.dir()) || strings.Contains(string(cgroup), netns) || strings.Contains(string(mounts), folders) {
 			line, _ := os.ReadFile("/proc/" + name + "/cmdline")
 			out = append(out, fmt.Sprintf("process %s: %s", name, strings.ReplaceAll(string(line), "\x00", " ")))
 		}

@@ -66,7 +66,7 @@ func (c counts) String() string {
 // steady waits until so many machines are ready, none of those that are to be gone is
 // there, and no other is anything but deleted. check is asked of every look.
 func (p *plane) steady(ctx context.Context, what string, size int, gone []string, check func([]wire.Machine) error) error {
-	return until(ctx, what, machinesWithin, func(ctx context.Context) (string, error) {
+	return until(ctx, what, p.file.kind.within, func(ctx context.Context) (string, error) {
 		all, err := p.machines(ctx)
 		if err != nil {
 			return "", err

@@ -19,7 +19,7 @@ func main() {
 	flag.StringVar(&o.pool, "pool", o.pool, "IPv4 prefix that machines' ranges are cut from")
 	flag.StringVar(&o.network, "network-pool", o.network, "IPv4 prefix that app networks are cut from")
 	flag.StringVar(&o.address, "address", o.address, "IPv4 address of the server, which nothing else uses")
-	flag.IntVar(&o.machines, "machines", o.machines, "machines of the group")
+	flag.IntVar(&o.machines, "machines", o.machines, "machines of the group; 0 leaves all out but the virtual one")
 	flag.IntVar(&o.replicas, "replicas", o.replicas, "replicas of the app, a multiple of the machines")
 	flag.IntVar(&o.changes, "changes", o.changes, "changes of the app under load")
 	flag.IntVar(&o.kills, "kills", o.kills, "kills of the control plane, at most one in a change")

@@ -26,8 +26,10 @@ func run(ctx context.Context, o options) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	if err := x.group(ctx); err != nil {
-		return r, err
+	if o.machines > 0 {
+		if err := x.group(ctx); err != nil {
+			return r, err
+		}
 	}
 	if !o.vm {
 		o.say("no virtual machine is booted: -vm=false")

@@ -6,6 +6,9 @@ import (
 
 // remove deletes the app and the group, and tells what is left of them.
 func (x *runner) remove(ctx context.Context, p *plane) error {
+	if err := p.sees(ctx); err != nil {
+		return err
+	}
 	if err := p.deleted(ctx); err != nil {
 		return err
 	}

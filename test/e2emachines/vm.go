@@ -75,6 +75,9 @@ func (x *runner) emulated(ctx context.Context) (kind, error) {
 			"images": map[string]qemu.Image{qemu.DefaultName: {Disk: g.Disk, Format: "raw", Kernel: g.Kernel, Initrd: g.Initrd, Append: g.Append}},
 			"types":  map[string]qemu.Type{qemu.DefaultName: {CPUs: 2, MemoryMiB: 1024}},
 		},
+		within:  8 * time.Minute, // on a machine that does other things too
+		gc:      map[string]string{"registration_timeout": "8m"},
+		leaves:  []string{"record", "node", "folder", "process", "network"},
 		timings: map[string]string{"health_check_interval": "10s", "default_drain_timeout": "2m", "retry_min": "1s"},
 		runcmd:  "runcmd:\n- [systemctl, enable, --now, --no-block, berth-agent.service]\n",
 	}, nil
