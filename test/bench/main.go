@@ -89,7 +89,7 @@ func profiled(ctx context.Context, o options) (err error) {
 }
 
 // names are the parts that can be measured alone.
-const names = "idle, deploy, provider, provider-calls, provider-fleet, pass, proxy, backend, backend-calls, backend-server, backend-walk, backend-memory, machines, machines-rebuild, machines-register, machines-agent or machines-dial"
+const names = "idle, deploy, provider, provider-calls, provider-fleet, pass, proxy, backend, backend-calls, backend-server, backend-walk, backend-memory, machines, machines-rebuild, machines-register, machines-groups, machines-agent or machines-dial"
 
 // run measures the lines and writes the report when all of them are there.
 func run(ctx context.Context, o options) error {
@@ -105,7 +105,7 @@ func run(ctx context.Context, o options) error {
 	measures := []struct {
 		name    string
 		measure func(context.Context, options) ([]line, error)
-	}{{"idle", measureIdle}, {"deploy", measureDeploy}, {"provider-calls", measureCalls}, {"provider-fleet", measureFleet}, {"pass", measurePass}, {"proxy", measureProxy}, {"backend-calls", measureSignedCalls}, {"backend-server", measureServer}, {"backend-walk", measureWalk}, {"backend-memory", measureMemory}, {"machines-rebuild", measureRebuild}, {"machines-register", measureRegister}, {"machines-agent", measureAgent}, {"machines-dial", measureDial}}
+	}{{"idle", measureIdle}, {"deploy", measureDeploy}, {"provider-calls", measureCalls}, {"provider-fleet", measureFleet}, {"pass", measurePass}, {"proxy", measureProxy}, {"backend-calls", measureSignedCalls}, {"backend-server", measureServer}, {"backend-walk", measureWalk}, {"backend-memory", measureMemory}, {"machines-rebuild", measureRebuild}, {"machines-register", measureRegister}, {"machines-groups", measureGroups}, {"machines-agent", measureAgent}, {"machines-dial", measureDial}}
 	var lines []line
 	known := false
 	for _, m := range measures {
