@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/fleet"
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/reconcile/application"
 	"github.com/berth-cloud/berth/internal/wire"
@@ -46,10 +47,12 @@ func (e events) Events(_ context.Context, _ map[string]string, ready func(), fn 
 }
 
 func TestContainersOfWorkloadsWakeNoApp(t *testing.T) {
-	d := &daemon{instance: "b1", engineAt: FollowEngine("", "--docker", slog.New(slog.DiscardHandler)), memory: application.NewMemory(nil), runtime: events{all: []docker.Event{
+	nodes := fleet.New(fleet.Options{Local: events{all: []docker.Event{
 		{Action: docker.EventDie, Labels: map[string]string{docker.LabelService: "wkl1", docker.LabelWorkload: "wkl1"}},
 		{Action: docker.EventDie, Labels: map[string]string{docker.LabelService: "shop-web"}},
-	}}}
+	}}})
+	defer nodes.Close()
+	d := &daemon{instance: "b1", engineAt: FollowEngine("", "--docker", slog.New(slog.DiscardHandler)), memory: application.NewMemory(nil), fleet: nodes}
 	var woken []string
 	err := d.watchEngine(t.Context(), func() {}, func(k reconcile.Key) { woken = append(woken, k.String()) })
 	if err != nil || len(woken) != 1 || woken[0] != "application/shop-web" {
