@@ -52,14 +52,18 @@ test: ## Vet, and run unit, real-engine and short end-to-end tests with the race
 	@# The models of the planner and of the providers take their steps without the
 	@# race detector, which makes them up to twenty times slower; with it, they take fewer below.
 	@$(GO) run ./internal/tools/testsum -count=1 -timeout 5m -run 'History|Crash|Cut|Model|Broken|Moment' \
-		./internal/reconcile/application ./internal/dockerprovider ./provider/memory ./provider/providertest ./backend/hosting
+		./internal/dockerprovider ./provider/memory ./provider/providertest ./backend/hosting
+	@# Of these packages nearly all is such models, cut points and stories of one goroutine.
+	@$(GO) run ./internal/tools/testsum -count=1 -timeout 5m \
+		./internal/reconcile/application ./instances ./instances/group ./instances/storage
 	@BERTH_TEST_DOCKER=1 BERTH_TEST_BRIEF=1 $(GO) run ./internal/tools/testsum $(RACE) -count=1 -timeout 8m $(TEST)
 
 .PHONY: conformance
-conformance: ## Hold the Docker provider and the backend to every case of their suites, on the real engine
+conformance: ## Hold provider, backend and a machine's engine to every case of their suites, on the real engine
 	@scripts/setup
 	@BERTH_TEST_DOCKER=1 $(GO) run ./internal/tools/testsum $(RACE) -count=1 -timeout 20m ./provider/docker
-	@BERTH_TEST_DOCKER=1 $(GO) run ./internal/tools/testsum $(RACE) -count=1 -timeout 20m -run Conforms ./test/e2ebackend
+	@BERTH_TEST_DOCKER=1 $(GO) run ./internal/tools/testsum $(RACE) -count=1 -timeout 20m -run 'Conforms|KeepTheContract' \
+		./test/e2ebackend ./instances/hub ./instances/infra/netns
 
 .PHONY: test-short
 test-short: ## Run the tests that need neither Docker nor the race detector
@@ -95,7 +99,7 @@ e2e-machines: ## Make machines out of namespaces, join them and run containers o
 vm: ## Boot a virtual machine, emulated in software, that joins and runs a container
 	@scripts/setup vm
 	@BERTH_TEST_VM=1 $(GO) test -count=1 -timeout 16m -v ./test/vm
-	@$(GO) run ./internal/tools/testsum -count=1 -timeout 5m ./instances/infra/qemu
+	@BERTH_TEST_VM=1 $(GO) run ./internal/tools/testsum $(RACE) -count=1 -timeout 5m ./instances/infra/qemu
 
 .PHONY: lint
 lint: ## Run the linters (the first run builds them)

@@ -77,6 +77,7 @@ func (m *Manager) Collect(ctx context.Context) (CollectReport, error) {
 	if ctx.Err() == nil {
 		p.try(ctx, "", func() error { return m.pardon(ctx) })
 		p.try(ctx, "", func() error { return m.sweepClaims(ctx, records) })
+		p.try(ctx, "", func() error { return m.sweepNames(ctx, records) })
 	}
 	if ctx.Err() != nil {
 		return p.report, fmt.Errorf("collect: %w", ctx.Err())
@@ -137,6 +138,9 @@ func (p *pass) record(ctx context.Context, s stored) error {
 		return p.m.deleteFor(ctx, s.record.Tenant, s.record.InstanceID, "", nil)
 	case StatePending:
 		return p.pending(ctx, s.record)
+	}
+	if s.record.Joined != nil {
+		return p.joined(ctx, s.record)
 	}
 	if gone, err := p.unregistered(ctx, s.record); gone || err != nil {
 		return err

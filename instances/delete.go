@@ -136,6 +136,9 @@ func (m *Manager) remove(ctx context.Context, r *InstanceRecord, nothing bool) e
 // removeMachine says whether the provider says that there is no machine of a record
 // that is to go. A machine that another request made is not the record's.
 func (m *Manager) removeMachine(ctx context.Context, r *InstanceRecord) (gone bool, err error) {
+	if r.Joined != nil {
+		return true, nil // nobody made it, and nobody but its operator ends it
+	}
 	found, err := m.lookUp(ctx, r.InstanceID, r.ProviderInstanceID)
 	switch {
 	case infra.IsNotFound(err), err == nil && found.Status.Gone():

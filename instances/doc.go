@@ -14,6 +14,7 @@
 //	instance/{tenant}.{storage key}.json   the record of a machine
 //	claim/{hash of the token}.json         who the token belongs to, for ever
 //	denied/{serial}.json                   a certificate that holds no more
+//	joined/{name}.json                     who has the name of a host that joined
 //
 // # Order of effects
 //
@@ -24,6 +25,10 @@
 //
 // Register: the token, the record, the claim with its certificate by condition, the
 // record. Whoever asks again with the same key gets the same certificate.
+//
+// Join, of a host that no provider made: the claim of its name; the record, which is that
+// of a machine as it is after its create. From there on it registers, renews and goes as
+// any other, but that no provider is asked about it and no group has it.
 //
 // Delete: the record says so; the certificates are denied; the provider removes it, and
 // says that it is gone; the record says that, stays a while, and goes.

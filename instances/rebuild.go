@@ -114,7 +114,7 @@ func (m *Manager) RebuildCache(ctx context.Context) error {
 		}
 	}
 	for i := range machines {
-		if row := at[machines[i].InstanceID]; row != nil {
+		if row := at[machines[i].InstanceID]; row != nil && row.Group != JoinedGroup {
 			tell(row, &machines[i])
 		}
 	}

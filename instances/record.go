@@ -76,6 +76,9 @@ type InstanceRecord struct {
 	TokenExpiresAt time.Time  `json:"token_expires_at"`
 	LaunchedAt     *time.Time `json:"launched_at,omitempty"` // by the provider's clock
 
+	// Joined is of a host that no provider made; nil is a machine of the shard's.
+	Joined *JoinedHost `json:"joined,omitempty"`
+
 	// Certificates are those that still hold, the newest last.
 	Certificates []IssuedCertificate `json:"certificates,omitempty"`
 
@@ -187,6 +190,8 @@ func (r *InstanceRecord) keeps(after *InstanceRecord) error {
 	switch {
 	case after.InstanceID != r.InstanceID || after.Tenant != r.Tenant || after.Group != r.Group || after.OnDemand != r.OnDemand:
 		return lost("who it is")
+	case (after.Joined == nil) != (r.Joined == nil) || r.Joined != nil && *after.Joined != *r.Joined:
+		return lost("what it is")
 	case after.State.rank() < r.State.rank():
 		return lost("the state")
 	case after.Term < r.Term:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/instances/ca"
+	"github.com/berth-cloud/berth/instances/infra"
 	"github.com/berth-cloud/berth/instances/wire"
 )
 
@@ -185,6 +186,9 @@ func (m *Manager) UpdateRegistration(ctx context.Context, tenant, instanceID, pu
 		if r.RegisteredAt == nil {
 			now := m.now()
 			r.RegisteredAt, r.PublicKeyPEM = &now, key
+			if r.Joined != nil {
+				r.Status = string(infra.StatusRunning)
+			}
 		}
 		if providerID != nil && r.ProviderInstanceID == "" {
 			r.ProviderInstanceID = *providerID

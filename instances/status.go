@@ -37,6 +37,9 @@ func (m *Manager) GetInstanceStatusFor(ctx context.Context, tenant, instanceID s
 		s.Status = string(infra.StatusDeleted)
 		return s, nil
 	}
+	if r.Joined != nil {
+		return s, nil // its record is all there is
+	}
 	found, err := m.lookUp(ctx, r.InstanceID, r.ProviderInstanceID)
 	switch {
 	case infra.IsNotFound(err) && r.State == StatePending:

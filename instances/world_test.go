@@ -85,7 +85,7 @@ func newWorld(t testing.TB, opts ...func(*fake.Options)) *world {
 		one(&o)
 	}
 	w := &world{
-		t: t, clock: clock, cloud: fake.NewCloud(o), memory: storage.NewMemory(),
+		t: t, clock: clock, cloud: fake.NewCloud(o), memory: storage.NewMemory(storage.WithClock(clock.Now)),
 		secrets: secrets.NewMemory(), ids: &id.Generator{Now: clock.Now},
 		log: &syncBuffer{}, text: configText, dir: t.TempDir(), term: &termHolder{term: 1},
 	}

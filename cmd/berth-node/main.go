@@ -1,5 +1,6 @@
 // Command berth-node is what runs on a machine beside its container engine.
-// `berth-node ingress` is the data plane, `berth-node agent` what makes a machine a node.
+// `berth-node ingress` is the data plane, `berth-node agent` what makes a machine a node,
+// and `berth-node join` how a host that is there already becomes one.
 package main
 
 import (
@@ -18,7 +19,8 @@ const usage = `Usage: berth-node <command> [flags]
 
 Commands:
   ingress   the data plane: serves apps by the routes its control plane pushes
-  agent     joins this machine to a cluster, and opens what its control plane asks for
+  agent     makes this machine a node: opens what its control plane asks for
+  join      makes this host known to a control plane, by a token of "berth node join"
   version   print the build
 
 Run a command with -h for its flags.
@@ -48,6 +50,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return ingress(ctx, args[1:], stderr)
 	case "agent":
 		return agent(ctx, args[1:], stderr)
+	case "join":
+		return join(ctx, args[1:], stdout, stderr)
 	case "netns-init":
 		// Not for people: the provider of netns machines starts it.
 		return machine.Main(args[1:], stderr)

@@ -99,6 +99,7 @@ func serverFlags(args []string, stderr io.Writer) (daemon.Config, slog.Level, er
 	f.Var((*flaglist.List)(&cfg.IngressHTTP), "ingress-http", "`addresses` the data plane serves HTTP on, separated by commas")
 	pool := f.String("network-pool", cfg.Pool.String(), "IPv4 `prefix` that app networks are cut from, a /24 each")
 	f.Var((*flaglist.List)(&cfg.AllowHostPaths), "allow-host-paths", "host `paths` that apps may mount, separated by commas")
+	f.StringVar(&cfg.Machines, "machines", "", "`file` that says which machines there shall be, machines.jsonc; none when empty")
 	f.TextVar(&level, "log-level", slog.LevelInfo, "debug, info, warn or error")
 	if err := f.Parse(args); err != nil {
 		return cfg, level, err

@@ -13,6 +13,7 @@ import (
 func (k *checker) config(c *Config) {
 	k.identifier("cluster.id", c.Cluster.ID)
 	k.shard("shard", c.Shard)
+	k.storage("storage", c.Storage)
 	for _, name := range slices.Sorted(maps.Keys(c.Images)) {
 		k.image(join("images", name), name, c.Images[name])
 	}

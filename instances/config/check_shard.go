@@ -29,7 +29,8 @@ func (k *checker) server(path string, s Server) {
 	for _, a := range []struct {
 		key, addr string
 		needed    bool
-	}{{"registration_addr", s.RegistrationAddr, true}, {"agent_addr", s.AgentAddr, true}, {"operator_addr", s.OperatorAddr, false}} {
+	}{{"registration_addr", s.RegistrationAddr, true}, {"agent_addr", s.AgentAddr, true}, {"operator_addr", s.OperatorAddr, false},
+		{"ingress_addr", s.IngressAddr, false}} {
 		at := path + "." + a.key
 		switch {
 		case a.addr == "" && a.needed:

@@ -34,6 +34,7 @@ func sections() map[string]section {
 		"Keys of gc":            {c.Shard.GC, nil, "shard.gc"},
 		"Keys of election":      {c.Shard.Election, nil, "shard.election"},
 		"Keys of expiry":        {c.Shard.Expiry, nil, "shard.expiry"},
+		"Keys of storage":       {c.Storage, []string{"endpoint", "bucket", "access_key_file", "secret_key_file", "seal_key_file"}, ""},
 		"Keys of an image":      {Image{}, nil, ""},
 		"Keys of certificates":  {c.Certificates, nil, "certificates"},
 		"Keys of defaults":      {c.Defaults, nil, ""},

@@ -5,6 +5,7 @@ package config
 type Config struct {
 	Cluster      Cluster             `json:"cluster"`
 	Shard        Shard               `json:"shard"`
+	Storage      Storage             `json:"storage,omitzero"`
 	Images       map[string]Image    `json:"images,omitempty"`
 	Certificates Certificates        `json:"certificates"`
 	Defaults     Defaults            `json:"defaults"`
@@ -56,6 +57,9 @@ type Server struct {
 	RegistrationAddr string `json:"registration_addr"`
 	AgentAddr        string `json:"agent_addr"`
 	OperatorAddr     string `json:"operator_addr,omitempty"`
+	// IngressAddr is where agents reach the data plane; empty is that it reaches no
+	// container on them.
+	IngressAddr string `json:"ingress_addr,omitempty"`
 }
 
 // UserdataURLs bound what is fetched for a machine's user data.

@@ -63,7 +63,7 @@ func TestEveryMistakeIsNamedWithItsPlace(t *testing.T) {
 		"two":                {"{} {}", "test:1:4: "},
 		"not UTF-8":          {"{\"a\": \"\xff\"}", "test:1:8: this is not UTF-8"},
 		"deep":               {strings.Repeat("[", 100000), "test:1:65: this nests deeper than 64"},
-		"unknown":            {"{\n  \"clutser\": {}}", "test:2:3: clutser: this key is not known; those here are certificates, cluster, defaults, groups, images, shard, templates"},
+		"unknown":            {"{\n  \"clutser\": {}}", "test:2:3: clutser: this key is not known; those here are certificates, cluster, defaults, groups, images, shard, storage, templates"},
 		"twice":              {`{"cluster": {"id": "a", "id": "b"}}`, "test:1:25: cluster.id: this key stands here a second time"},
 		"null":               {`{"cluster": null}`, "test:1:13: cluster: null says nothing here"},
 		"deep null":          {with(`"defaults": {"args": {"a": {"b": null}}}`), "defaults.args.a.b: null says nothing here"},

@@ -81,13 +81,20 @@ func upToDate(s *Summary) reconcile.Condition {
 	}
 	switch {
 	case s.Stale > 0:
-		return condition(ConditionUpToDate, false, ReasonRotating, "%d machines are to be replaced, one after another: %s", s.Stale, s.Why)
+		return condition(ConditionUpToDate, false, ReasonRotating, "%s to be replaced, one after another: %s", machinesAre(s.Stale), s.Why)
 	case s.Draining > 0:
-		return condition(ConditionUpToDate, false, ReasonDraining, "%d machines are drained in order to go", s.Draining)
+		return condition(ConditionUpToDate, false, ReasonDraining, "%s drained in order to go", machinesAre(s.Draining))
 	case s.Leaving > 0:
-		return condition(ConditionUpToDate, false, ReasonRemoving, "%d machines are being removed", s.Leaving)
+		return condition(ConditionUpToDate, false, ReasonRemoving, "%s being removed", machinesAre(s.Leaving))
 	}
 	return condition(ConditionUpToDate, true, ReasonCurrent, "no machine is to be replaced")
+}
+
+func machinesAre(n int) string {
+	if n == 1 {
+		return "1 machine is"
+	}
+	return fmt.Sprintf("%d machines are", n)
 }
 
 func launching(o *Observed) reconcile.Condition {

@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/berth-cloud/berth/instances"
 	"github.com/berth-cloud/berth/instances/config"
@@ -125,7 +126,11 @@ func (c *controller) remove(ctx context.Context, a Action) error {
 		return err
 	}
 	c.g.answered(a.ID)
-	c.log.InfoContext(ctx, "a machine is removed", "instance", a.ID, "reason", a.Why)
+	level := slog.LevelInfo
+	if c.memory.removals[a.ID].count > 1 {
+		level = slog.LevelDebug // it takes its time, and is looked after until it is gone
+	}
+	c.log.Log(ctx, level, "a machine is removed", "instance", a.ID, "reason", a.Why)
 	return nil
 }
 

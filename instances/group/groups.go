@@ -67,6 +67,9 @@ func (g *Groups) Factory(ctx context.Context, key reconcile.Key) (reconcile.Cont
 	if key.Kind != KindGroup || !ok {
 		return nil, fmt.Errorf("%w: %s", ErrKey, key)
 	}
+	if name == instances.JoinedGroup {
+		return nil, nil //nolint:nilnil // it has no controller, whoever asks for it
+	}
 	of := config.GroupKey{Tenant: tenant, Group: name}
 	gone, err := g.gone(ctx, of)
 	if err != nil {
@@ -117,6 +120,9 @@ func (g *Groups) List(ctx context.Context) ([]reconcile.Key, error) {
 		return nil, fmt.Errorf("list groups: %w", err)
 	}
 	for i := range rows {
+		if rows[i].Group == instances.JoinedGroup {
+			continue // of hosts that nobody counts, rotates or replaces
+		}
 		all[config.GroupKey{Tenant: rows[i].Tenant, Group: rows[i].Group}] = true
 	}
 	var keys []reconcile.Key

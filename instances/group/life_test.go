@@ -28,6 +28,7 @@ func settled(t testing.TB, size int, opts ...func(*fake.Options)) *world {
 }
 
 func TestAGroupComesToItsSize(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 3)
 	calls := w.cloud.Calls("CreateInstance") + w.cloud.Calls("GetInstanceStatus")
 	w.run(time.Hour)
@@ -41,6 +42,7 @@ func TestAGroupComesToItsSize(t *testing.T) {
 }
 
 func TestScalingDownDrainsTheOldest(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 3)
 	before := w.members()
 	w.source.size = 1
@@ -53,6 +55,7 @@ func TestScalingDownDrainsTheOldest(t *testing.T) {
 }
 
 func TestADrainThatDoesNotEndEnds(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 2)
 	w.nodes.busy = true
 	w.source.size = 1
@@ -66,6 +69,7 @@ func TestADrainThatDoesNotEndEnds(t *testing.T) {
 }
 
 func TestAChangeRotatesOneAfterAnother(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 3)
 	before := w.members()
 	w.source.kind = "s2"
@@ -84,6 +88,7 @@ func TestAChangeRotatesOneAfterAnother(t *testing.T) {
 }
 
 func TestAMachineThatHoldsDataIsNotRotatedAndSaysWhy(t *testing.T) {
+	t.Parallel()
 	for _, reason := range []string{"volume db of app shop", "error"} {
 		w := settled(t, 2)
 		id := w.members()[0]
@@ -101,6 +106,7 @@ func TestAMachineThatHoldsDataIsNotRotatedAndSaysWhy(t *testing.T) {
 }
 
 func TestAFailedReplacementIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 2)
 	before := w.members()
 	w.source.kind = "s2"
@@ -119,6 +125,7 @@ func TestAFailedReplacementIsTriedAgain(t *testing.T) {
 }
 
 func TestOldMachinesAreReplacedOneAfterAnother(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 2)
 	w.source.expiry = `"expiry": {"eligible_age": "10h", "forced_age": "20h"},`
 	w.start()
@@ -137,6 +144,7 @@ func TestOldMachinesAreReplacedOneAfterAnother(t *testing.T) {
 }
 
 func TestASilentMachineIsReplacedThenDrained(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 2)
 	id := w.members()[0]
 	w.nodes.mute[id] = true
@@ -152,6 +160,7 @@ func TestASilentMachineIsReplacedThenDrained(t *testing.T) {
 }
 
 func TestAMachineThatWasTakenAwayIsReplaced(t *testing.T) {
+	t.Parallel()
 	for name, take := range map[string]func(*world, string){
 		"vanished": func(w *world, id string) { w.cloud.Vanish(id) },
 		"stopped":  func(w *world, id string) { w.cloud.SetStatus(id, infra.StatusStopped) },
@@ -169,7 +178,32 @@ func TestAMachineThatWasTakenAwayIsReplaced(t *testing.T) {
 	}
 }
 
+// Two short silences with life between them are not one long one, whenever the group is
+// looked at.
+func TestShortSilencesDoNotAddUp(t *testing.T) {
+	t.Parallel()
+	w := settled(t, 3)
+	before := w.members()
+	for between := range 40 {
+		if inBrief() && between%9 != 8 {
+			continue
+		}
+		w.refresh() // something else wakes the group
+		for _, passes := range []int{1 + between, 60} {
+			w.nodes.mute[before[0]] = true
+			w.passes(1)
+			delete(w.nodes.mute, before[0])
+			w.passes(passes)
+		}
+	}
+	w.stable()
+	if w.made() != 3 || !slices.Equal(before, w.members()) {
+		t.Errorf("%v became %v, and %d machines were made", before, w.members(), w.made())
+	}
+}
+
 func TestANoticeActsAtOnce(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 2)
 	id := w.members()[0]
 	w.nodes.signs[id] = group.Sign{HeardAt: w.clock.Now(), Noticed: true, NoticeAt: w.clock.Now().Add(2 * time.Minute)}
@@ -183,6 +217,7 @@ func TestANoticeActsAtOnce(t *testing.T) {
 }
 
 func TestAConfigurationThatCannotBeReadChangesNothing(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 3)
 	w.source.failing = true
 	w.refresh()
@@ -205,6 +240,7 @@ func TestAConfigurationThatCannotBeReadChangesNothing(t *testing.T) {
 }
 
 func TestAListThatLiesRemovesNobody(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 3)
 	before := w.members()
 	w.cloud.Script(
@@ -221,6 +257,7 @@ func TestAListThatLiesRemovesNobody(t *testing.T) {
 }
 
 func TestANewLeaderRotatesAndMakesNothing(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 3)
 	before := w.members()
 	for range 3 {
@@ -236,8 +273,9 @@ func TestANewLeaderRotatesAndMakesNothing(t *testing.T) {
 }
 
 func TestANewLeaderGoesOnWithARotation(t *testing.T) {
+	t.Parallel()
 	for passes := range 40 {
-		if inBrief() && passes%8 != 3 {
+		if inBrief() && passes%13 != 3 {
 			continue
 		}
 		w := settled(t, 2)
@@ -267,6 +305,7 @@ func dedup(all []string) []string {
 }
 
 func TestOnDemandMachinesAreNeitherCountedNorReplaced(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 1)
 	w.source.expiry = `"expiry": {"ondemand_age": "1h"},`
 	w.start()
@@ -290,6 +329,7 @@ func TestOnDemandMachinesAreNeitherCountedNorReplaced(t *testing.T) {
 }
 
 func TestAGroupThatCannotBeMadeIsTriedLessAndLess(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 3)
 	w.start()
 	w.cloud.Script(fake.Fault{Method: "CreateInstance", Do: fake.NoCapacity, From: 1, To: -1})
@@ -306,6 +346,7 @@ func TestAGroupThatCannotBeMadeIsTriedLessAndLess(t *testing.T) {
 }
 
 func TestTheProviderIsGivenTheTimeItAsksFor(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 1)
 	w.start()
 	w.cloud.Script(fake.Fault{Method: "CreateInstance", Do: fake.Throttle, For: 4 * time.Minute})
@@ -318,6 +359,7 @@ func TestTheProviderIsGivenTheTimeItAsksFor(t *testing.T) {
 }
 
 func TestAnAskedRotationHappens(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 2)
 	id := w.members()[1]
 	w.l.groups.Rotate("acme", "web", id)
@@ -329,6 +371,7 @@ func TestAnAskedRotationHappens(t *testing.T) {
 }
 
 func TestCreatesAreSpacedWithoutWaiting(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 4)
 	w.source.timings = `"create_interval": "30s",`
 	w.start()
@@ -342,6 +385,7 @@ func TestCreatesAreSpacedWithoutWaiting(t *testing.T) {
 }
 
 func TestAMachineThatIsNotInTheCacheIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 1)
 	l := w.start()
 	w.pass()
@@ -356,6 +400,7 @@ func TestAMachineThatIsNotInTheCacheIsNotMadeAgain(t *testing.T) {
 }
 
 func TestADrainOfAnEarlierTermRemovesNobody(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 2)
 	before := w.members()
 	must(t, w.l.db.StartDrain(t.Context(), before[0], w.clock.Now().Add(-time.Hour)))
@@ -367,6 +412,7 @@ func TestADrainOfAnEarlierTermRemovesNobody(t *testing.T) {
 }
 
 func TestARegistrationThatTheCacheMissedIsNotTakenForNone(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 1)
 	rows, err := w.l.db.Instances(t.Context(), localdb.Query{})
 	must(t, err)
@@ -380,6 +426,7 @@ func TestARegistrationThatTheCacheMissedIsNotTakenForNone(t *testing.T) {
 }
 
 func TestADeletedMachineInTheCacheHoldsNothingUp(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 2)
 	rows, err := w.l.db.Instances(t.Context(), localdb.Query{})
 	must(t, err)
@@ -394,6 +441,7 @@ func TestADeletedMachineInTheCacheHoldsNothingUp(t *testing.T) {
 }
 
 func TestAMachineThatIsSaidToBeGoneOnceStays(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 2)
 	before := w.members()
 	w.nodes.mute[before[0]] = true
@@ -414,6 +462,7 @@ func TestAMachineThatIsSaidToBeGoneOnceStays(t *testing.T) {
 }
 
 func TestAnAbsenceThatIsDoubtfulChangesNothing(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 2)
 	w.source.absent = true
 	w.refresh()
@@ -429,6 +478,7 @@ func TestAnAbsenceThatIsDoubtfulChangesNothing(t *testing.T) {
 }
 
 func TestANoticeIsNotForgottenWithItsConnection(t *testing.T) {
+	t.Parallel()
 	w := settled(t, 2)
 	id := w.members()[0]
 	w.nodes.busy = true // its drain takes a while

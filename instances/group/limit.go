@@ -48,3 +48,13 @@ func (g *gate) leave(who string) {
 	defer g.mu.Unlock()
 	delete(g.turns, who)
 }
+
+// Turn reports whether somebody who makes a machine beside the groups may do so now, and
+// otherwise after how long: all creates of a shard are spaced together.
+func (g *Groups) Turn(who string) (ok bool, wait time.Duration) {
+	conf := g.opts.Configs.Current()
+	if conf == nil {
+		return true, 0
+	}
+	return g.gate.pass(who, g.opts.Now(), conf.Shard.Timings.CreateInterval.Std())
+}

@@ -15,7 +15,7 @@ func inBrief() bool { return testing.Short() || os.Getenv("BERTH_TEST_BRIEF") !=
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if inBrief() {
-		if err := flag.Set("rapid.checks", "15"); err != nil {
+		if err := flag.Set("rapid.checks", "5"); err != nil {
 			panic(err)
 		}
 	}

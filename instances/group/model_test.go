@@ -186,6 +186,7 @@ func (b both) Fatal(args ...any)            { b.rt.Fatal(args...) }
 // TestWhateverGoesWrongNoMachineThatLivesIsRemoved lets provider, store, configuration
 // and leader fail under a group of which nothing else is wanted.
 func TestWhateverGoesWrongNoMachineThatLivesIsRemoved(t *testing.T) {
+	t.Parallel()
 	check(t, func(rt *rapid.T, w *world) {
 		w.run(2 * time.Minute)
 		before := w.members()
@@ -207,6 +208,7 @@ func TestWhateverGoesWrongNoMachineThatLivesIsRemoved(t *testing.T) {
 // TestAGroupComesToRestAfterTheLastFault does everything that an operator, a provider
 // and a machine can do, and then nothing.
 func TestAGroupComesToRestAfterTheLastFault(t *testing.T) {
+	t.Parallel()
 	most := 0
 	check(t, func(rt *rapid.T, w *world) {
 		for _, step := range steps(rt, troubles(), changes()) {

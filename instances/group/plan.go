@@ -187,8 +187,8 @@ func (d *decider) times() {
 			if !m.OnDemand {
 				d.wake(d.Now.Add(pollInterval))
 			}
-		case s == stageUnheard:
-			d.wake(d.Now.Add(pollInterval))
+		case s == stageUnheard, s == stageReady && !m.LostAt.IsZero():
+			d.wake(d.Now.Add(pollInterval)) // it may come back, and for a moment only
 		case s == stageReady:
 			d.wake(d.silentAt(m).Add(time.Second))
 		case s == stageSilent, s == stageBroken:

@@ -66,6 +66,13 @@ type world struct {
 	effects effects
 	l       *leader
 	starts  int
+	read    map[string]tagged // records as they were read last, by key
+}
+
+// tagged is a record and the tag of its bytes.
+type tagged struct {
+	tag    string
+	record instances.InstanceRecord
 }
 
 // effects counts those that are neither the store's nor the provider's, and ends the
@@ -86,7 +93,7 @@ func newWorld(t testing.TB, size int, opts ...func(*fake.Options)) *world {
 		t: t, clock: clock, cloud: fake.NewCloud(o), memory: storage.NewMemory(),
 		secrets: secrets.NewMemory(), ids: &id.Generator{Now: clock.Now}, log: &bytes.Buffer{},
 		source: &source{size: size, kind: "s1"}, nodes: newNodes(), keys: map[string]ed25519.PrivateKey{},
-		joined: map[string]bool{},
+		joined: map[string]bool{}, read: map[string]tagged{},
 	}
 	w.faulty = storagetest.NewFaulty(w.memory)
 	must(t, instances.EnsureNonceKey(t.Context(), w.secrets))
@@ -425,10 +432,15 @@ func (w *world) records() []instances.InstanceRecord {
 	must(w.t, err)
 	var records []instances.InstanceRecord
 	for _, one := range all {
-		data, _, err := w.memory.Get(context.Background(), one.Key)
+		if r, ok := w.read[one.Key]; ok && r.tag == one.Tag {
+			records = append(records, r.record)
+			continue
+		}
+		data, tag, err := w.memory.Get(context.Background(), one.Key)
 		must(w.t, err)
 		var r instances.InstanceRecord
 		must(w.t, json.Unmarshal(data, &r))
+		w.read[one.Key] = tagged{tag, r}
 		records = append(records, r)
 	}
 	return records

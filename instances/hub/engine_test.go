@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,10 @@ import (
 	"github.com/berth-cloud/berth/internal/docker/dockertest/testimage"
 	"github.com/berth-cloud/berth/internal/docker/engine"
 )
+
+// brief leaves out of a run of all tests what takes long on a real engine and is the
+// same by every way to it; `make conformance` runs every case.
+const brief = "BERTH_TEST_BRIEF"
 
 const machine = "vmx06bgm7733st2576nx5jht4ecjw"
 
@@ -43,8 +48,15 @@ func onEngine(t *testing.T) (r *rig, socket string) {
 }
 
 func TestTheEngineOfAMachineConformsAsALocalOneDoes(t *testing.T) {
+	t.Parallel()
 	r, _ := onEngine(t)
-	realsuite.Run(t, func(t testing.TB, _ string) docker.Runtime { return r.client(t) })
+	open := func(t testing.TB, _ string) docker.Runtime { return r.client(t) }
+	if os.Getenv(brief) == "" {
+		realsuite.Run(t, open)
+		return
+	}
+	realsuite.RunWays(t, open)
+	t.Logf("%s is set: make conformance runs all", brief)
 }
 
 // probe runs a container of the probe program until the test ends.
@@ -71,6 +83,7 @@ func (r *rig) probe(t *testing.T, c *engine.Client, socket, name string, labels 
 }
 
 func TestACommandOnAMachineGoesOnLongAfterItsInputEnded(t *testing.T) {
+	t.Parallel()
 	r, socket := onEngine(t)
 	c := r.client(t)
 	id := r.probe(t, c, socket, "input", nil, "wait")

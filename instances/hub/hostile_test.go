@@ -188,6 +188,7 @@ func TestHandshakesOfOneAddressHaveABound(t *testing.T) {
 }
 
 func TestAConnectionEndsWithItsCertificate(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, nil)
 	p := r.hello(r.ca.Issue(t, wiretest.Leaf{Role: wire.RoleAgent, Name: machine, Tenants: []string{"acme"}, Life: 2 * time.Second}), wire.Hello{InstanceID: machine})
 	done := make(chan struct{})

@@ -35,6 +35,7 @@ func TestWhatAnAgentSaysOfItsMachineIsKnown(t *testing.T) {
 }
 
 func TestAnAgentIsHeardOfAsOftenAsItsHubSays(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(o *hub.Options) { o.Timing.Heartbeat = wire.HeartbeatLeast })
 	r.connected(machine, func(c *agent.Config) { c.Timing.Heartbeat = 0 })
 	for range wire.HeartbeatMisses + 2 { // the first comes at once

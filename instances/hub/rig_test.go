@@ -17,9 +17,13 @@ import (
 	"github.com/berth-cloud/berth/instances/hub"
 	"github.com/berth-cloud/berth/instances/wire"
 	"github.com/berth-cloud/berth/instances/wire/wiretest"
+	"github.com/berth-cloud/berth/internal/docker/dockertest/testimage"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testimage.SideBySide(6)
+	goleak.VerifyTestMain(m)
+}
 
 // rig is a hub that serves on loopback until the test ends.
 type rig struct {

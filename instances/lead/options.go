@@ -50,7 +50,9 @@ type Options struct {
 	Floor func(ctx context.Context) (uint64, error)
 	// Now is the clock, with its monotonic part; nil is time.Now.
 	Now func() time.Time
-	// Session makes this elector's writes its own; empty is a random one. For tests.
+	// Session makes this elector's writes its own; empty is a random one. An elector goes
+	// on at once where one with the same session led: one may be given only where no two
+	// can run, and in tests.
 	Session string
 	Logger  *slog.Logger // nil discards
 }

@@ -34,6 +34,8 @@ var _ Registrar = (*instances.Manager)(nil)
 type Verifier interface {
 	// VerifyLapsed takes a certificate that ended up to grace ago as well, and says so.
 	VerifyLapsed(leaf *x509.Certificate, usage x509.ExtKeyUsage, grace time.Duration) (who wire.Identity, lapsed bool, err error)
+	// CAPEM is the authorities of the cluster.
+	CAPEM() []byte
 }
 
 // Options are what a Handler is made of.

@@ -2,9 +2,11 @@ package registration
 
 import (
 	"crypto/tls"
+	"encoding/pem"
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -28,6 +30,21 @@ type ServerOptions struct {
 	Now func() time.Time
 	// Logger gets what goes wrong below HTTP, such as failed handshakes; nil is nowhere.
 	Logger *slog.Logger
+}
+
+// shown is the server's certificate and the authorities of the cluster: a host that joins
+// knows them by their fingerprints alone.
+func (o *ServerOptions) shown() (*tls.Certificate, error) {
+	own, err := o.Certificate()
+	if err != nil || own == nil {
+		return own, err
+	}
+	with := *own
+	with.Certificate = slices.Clone(own.Certificate)
+	for block, rest := pem.Decode(o.Handler.opts.Verifier.CAPEM()); block != nil; block, rest = pem.Decode(rest) {
+		with.Certificate = append(with.Certificate, block.Bytes)
+	}
+	return &with, nil
 }
 
 // NewServer is an HTTP server for ServeTLS(listener, "", ""): TLS 1.3 and HTTP/1.1, every
@@ -56,7 +73,7 @@ func NewServer(opts ServerOptions) (*http.Server, error) {
 			ClientAuth:             tls.RequestClientCert,
 			SessionTicketsDisabled: true,
 			Time:                   opts.Now,
-			GetCertificate:         func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return opts.Certificate() },
+			GetCertificate:         func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return opts.shown() },
 		},
 	}, nil
 }

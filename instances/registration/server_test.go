@@ -98,7 +98,7 @@ func newPlace(t *testing.T, change ...func(*registration.Options)) *place {
 	p.server, err = registration.NewServer(registration.ServerOptions{
 		Handler: handler, Now: clock.Now, Logger: logger,
 		Certificate: func() (*tls.Certificate, error) {
-			cert, err := p.authority.Issue(ca.Request{Role: wire.RoleServer, Name: "server", Hosts: []string{"127.0.0.1"}, PublicKey: publicOf(ownKey)})
+			cert, err := p.authority.Issue(ca.Request{Role: wire.RoleServer, Name: "server", Hosts: []string{"127.0.0.1", "10.0.0.5"}, PublicKey: publicOf(ownKey)})
 			if err != nil {
 				return nil, err
 			}

@@ -47,9 +47,9 @@ func (s *Shard) keepOnce(ctx context.Context) error {
 }
 
 func (s *Shard) leads() bool {
-	if s.opts.Term == nil {
+	if s.elector == nil {
 		return true
 	}
-	_, ok := s.opts.Term.Term()
+	_, ok := s.elector.Term()
 	return ok
 }

@@ -36,12 +36,18 @@ type world struct {
 	registrations, agents string
 	cache                 string
 	log                   *lines
+	// groups and timings are parts of the configuration; broken is what is read instead.
+	mu              sync.Mutex
+	groups, timings string
+	broken          string
+	beat            time.Duration // of agents
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{TB: t, bucket: storage.NewMemory(), secrets: secrets.NewMemory(), cache: t.TempDir(), log: &lines{}}
+	w := &world{TB: t, bucket: storage.NewMemory(), secrets: secrets.NewMemory(), cache: t.TempDir(), log: &lines{}, beat: 50 * time.Millisecond}
 	w.cloud = fake.NewCloud(fake.Options{Now: w.now})
 	w.registrations, w.agents = "127.0.0.1:0", "127.0.0.1:0"
+	w.groups = `"acme": {"web": {"template": "small"}}`
 	return w
 }
 
@@ -58,17 +64,51 @@ func mustBe(t testing.TB, err error) {
 
 // Read implements config.Source.
 func (w *world) Read(context.Context) ([]byte, string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken != "" {
+		return []byte(w.broken), "", nil
+	}
 	return fmt.Appendf(nil, `{
 		"cluster": {"id": "prod"},
 		"certificates": {"server_ttl": "24h"},
-		"shard": {"name": "one", "provider": {"kind": "fake"}, "server": {"registration_addr": %q, "agent_addr": %q}},
+		"shard": {"name": "one", "provider": {"kind": "fake"}, "server": {"registration_addr": %q, "agent_addr": %q}, %s},
 		"templates": {"small": {"kind": "wrk", "arch": "amd64", "userdata": {"content": "{{ .Nonce }}"}}},
-		"groups": {"acme": {"web": {"template": "small"}}},
-	}`, w.registrations, w.agents), "1", nil
+		"groups": {%s},
+	}`, w.registrations, w.agents, w.timings, w.groups), w.groups + w.timings, nil
+}
+
+// say changes what the configuration says of groups.
+func (w *world) say(groups string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.groups, w.broken = groups, ""
+}
+
+func (w *world) retime(timings string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timings = timings
+}
+
+func (w *world) spoil(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.broken = text
 }
 
 // serve starts a server, at the addresses of the one before; stop ends it.
 func (w *world) serve(change func(*shard.Options)) (s *shard.Shard, stop func()) {
+	w.Helper()
+	return w.serveWith(w.cloud.Open, func(o *shard.Options) {
+		o.Alone = true
+		if change != nil {
+			change(o)
+		}
+	})
+}
+
+func (w *world) serveWith(open infra.OpenFunc, change func(*shard.Options)) (s *shard.Shard, stop func()) {
 	w.Helper()
 	registrations, err := net.Listen("tcp", w.registrations)
 	w.must(err)
@@ -77,16 +117,14 @@ func (w *world) serve(change func(*shard.Options)) (s *shard.Shard, stop func())
 	w.registrations, w.agents = registrations.Addr().String(), agents.Addr().String()
 	loader, err := config.NewLoader(config.LoaderOptions{Source: w})
 	w.must(err)
-	providers, err := infra.NewRegistry(map[string]infra.OpenFunc{fake.Kind: w.cloud.Open})
+	providers, err := infra.NewRegistry(map[string]infra.OpenFunc{fake.Kind: open})
 	w.must(err)
 	opts := shard.Options{
 		ServerID: "test", Storage: w.bucket, Secrets: w.secrets, Loader: loader, Providers: providers, CacheDir: w.cache,
 		Timing: hub.Timing{Heartbeat: 200 * time.Millisecond, Probe: time.Second}, KeepEvery: 10 * time.Millisecond,
-		Logger: w.logger(), Now: w.now,
+		ReloadEvery: 10 * time.Millisecond, Logger: w.logger(), Now: w.now,
 	}
-	if change != nil {
-		change(&opts)
-	}
+	change(&opts)
 	s, err = shard.Open(w.Context(), opts)
 	w.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -99,7 +137,9 @@ func (w *world) serve(change func(*shard.Options)) (s *shard.Shard, stop func())
 		}
 	})
 	w.Cleanup(stop)
-	w.must(s.Manager.RebuildCache(w.Context()))
+	if opts.Alone {
+		w.must(s.Manager.RebuildCache(w.Context()))
+	}
 	return s, stop
 }
 
@@ -115,17 +155,27 @@ func (w *world) boot(s *shard.Shard) (instanceID, dir string, stop func()) {
 	made, err := s.Manager.CreateInstance(w.Context(), instances.CreateInstanceRequest{Tenant: "acme", Group: "web"})
 	w.must(err)
 	dir = w.TempDir()
-	boot, err := json.Marshal(map[string]string{
-		"cluster_id": "prod", "shard": "one", "instance_id": made.InstanceID,
-		"registration_addr": w.registrations, "agent_addr": w.agents, "ingress_addr": "",
-	})
-	w.must(err)
-	for name, data := range map[string][]byte{"bootstrap.json": boot, "ca.crt": s.Authority.CAPEM(), "nonce.jwt": []byte(made.RegistrationJWT)} {
-		w.must(os.WriteFile(filepath.Join(dir, name), data, 0o600))
-	}
+	w.must(w.bootstrap(dir, made.InstanceID, s.Authority.CAPEM(), []byte(made.RegistrationJWT)))
 	stop = w.run(dir)
 	w.until("the machine is connected", func() bool { return s.Hub.Online(made.InstanceID) })
 	return made.InstanceID, dir, stop
+}
+
+// bootstrap is what a machine's user data puts there.
+func (w *world) bootstrap(dir, instanceID string, ca, token []byte) error {
+	boot, err := json.Marshal(map[string]string{
+		"cluster_id": "prod", "shard": "one", "instance_id": instanceID,
+		"registration_addr": w.registrations, "agent_addr": w.agents, "ingress_addr": "",
+	})
+	if err != nil {
+		return err
+	}
+	for name, data := range map[string][]byte{"bootstrap.json": boot, "ca.crt": ca, "nonce.jwt": token} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // run is the agent of a folder until stop is called or the test ends.
@@ -133,7 +183,7 @@ func (w *world) run(dir string) (stop func()) {
 	w.Helper()
 	a, err := agent.New(agent.Config{
 		Dir: dir, BootID: "boot", EngineSocket: "/none", Now: w.now, Log: w.logger(),
-		Timing: agent.Timing{Heartbeat: 50 * time.Millisecond, RetryMin: 5 * time.Millisecond, RetryMax: 20 * time.Millisecond, RetrySlow: 30 * time.Millisecond},
+		Timing: agent.Timing{Heartbeat: w.beat, RetryMin: 5 * time.Millisecond, RetryMax: 20 * time.Millisecond, RetrySlow: 30 * time.Millisecond},
 	})
 	w.must(err)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -9,13 +9,18 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/instances"
 	"github.com/berth-cloud/berth/instances/ca"
 	"github.com/berth-cloud/berth/instances/config"
+	"github.com/berth-cloud/berth/instances/group"
 	"github.com/berth-cloud/berth/instances/hub"
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/lead"
 	"github.com/berth-cloud/berth/instances/localdb"
 	"github.com/berth-cloud/berth/instances/registration"
 	"github.com/berth-cloud/berth/instances/secrets"
@@ -35,10 +40,21 @@ type Options struct {
 	Providers *infra.Registry
 	// CacheDir is where the cache is: a file that may be deleted while nobody serves.
 	CacheDir string
-	// Term fences writes; nil is a shard with one server for ever.
-	Term instances.Leadership
+	// Alone is a shard with one server for ever and no controllers: nobody is elected,
+	// groups are looked at by nobody, and what has to happen is asked of the Manager.
+	Alone bool
+	// Sole: no other process can be a server of this shard while this one is, as when all
+	// is in a folder that one has locked. Whoever starts leads at once then, also after one
+	// that was killed.
+	Sole bool
+	// Holder and Drainer know what runs on machines; nil is that nothing does.
+	Holder  group.Holder
+	Drainer group.Drainer
 	// IngressAddr is where agents reach the data plane; empty is nowhere.
 	IngressAddr string
+	// ReloadEvery is how often the configuration is read again, and what was asked of
+	// other servers. 10 seconds when 0.
+	ReloadEvery time.Duration
 	// DenyChanged is called, with no lock held, when certificates were denied; nil is nobody.
 	DenyChanged func()
 	// KeepEvery is how often is read what other servers change: authorities and denied
@@ -56,10 +72,16 @@ type Shard struct {
 	Hub       *hub.Hub
 	Authority *ca.Authority
 
-	opts Options
-	db   *localdb.DB
-	cert *serverCert
-	log  *slog.Logger
+	opts    Options
+	conf    *config.Config // when it was opened, for what never changes
+	objects storage.Storage
+	elector *lead.Elector // nil where the shard is Alone
+	db      *localdb.DB
+	cert    *serverCert
+	log     *slog.Logger
+	ids     id.Generator
+	history history
+	turn    atomic.Pointer[turn] // nil while this process does not lead
 }
 
 // Open prepares a shard. Close it when done.
@@ -67,7 +89,7 @@ func Open(ctx context.Context, opts Options) (_ *Shard, err error) {
 	if err := opts.fill(); err != nil {
 		return nil, err
 	}
-	s := &Shard{opts: opts, log: opts.Logger}
+	s := &Shard{opts: opts, log: opts.Logger, ids: id.Generator{Now: opts.Now}}
 	defer func() {
 		if err != nil {
 			_ = s.Close()
@@ -77,18 +99,25 @@ func Open(ctx context.Context, opts Options) (_ *Shard, err error) {
 		return nil, err
 	}
 	conf := opts.Loader.Current()
+	s.conf = conf
+	s.objects = storage.Scoped(opts.Storage, "shard/"+conf.Shard.Name)
 	if s.Authority, err = s.authority(ctx, conf); err != nil {
 		return nil, err
 	}
 	if s.cert, err = newServerCert(s.Authority, opts.ServerID, conf, opts.Now); err != nil {
 		return nil, err
 	}
+	if !opts.Alone {
+		if s.elector, err = s.election(conf); err != nil {
+			return nil, err
+		}
+	}
 	if s.Manager, err = s.manager(ctx, conf); err != nil {
 		return nil, err
 	}
 	s.Hub, err = hub.New(hub.Options{
 		Certificate: s.cert.get, Roots: s.Authority.Pool, Deny: s.Manager,
-		Log: s.log, Now: opts.Now, Timing: opts.Timing,
+		Log: s.log, Now: opts.Now, Timing: heartbeat(opts.Timing, conf),
 	})
 	return s, err
 }
@@ -104,6 +133,9 @@ func (o *Options) fill() error {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.ReloadEvery <= 0 {
+		o.ReloadEvery = 10 * time.Second
 	}
 	if o.KeepEvery <= 0 {
 		o.KeepEvery = time.Minute
@@ -144,7 +176,7 @@ func (s *Shard) manager(ctx context.Context, conf *config.Config) (*instances.Ma
 	}
 	return instances.NewManager(instances.ManagerOptions{
 		ConfigLoader: s.opts.Loader, SecretsStore: s.opts.Secrets, Storage: s.opts.Storage, LocalDB: s.db,
-		Provider: provider, Authority: s.Authority, Logger: s.log, Term: s.opts.Term, Clock: s.opts.Now,
+		Provider: provider, Authority: s.Authority, Logger: s.log, Term: s.leadership(), Clock: s.opts.Now,
 		IngressAddr: s.opts.IngressAddr,
 		Connected:   func(id string) bool { return s.Hub != nil && s.Hub.Online(id) },
 		DenyChanged: func() {
@@ -158,13 +190,15 @@ func (s *Shard) manager(ctx context.Context, conf *config.Config) (*instances.Ma
 	})
 }
 
-// Serve takes registrations and agents by these listeners, of TCP and before TLS, until
-// ctx is done, and closes them. The error is nil when ctx was done.
+// Serve takes registrations and agents by these listeners, of TCP and before TLS, takes
+// part in the election and, while this process leads, looks after the groups. It goes on
+// until ctx is done, and closes the listeners. The error is nil when ctx was done.
+// lead.ErrStuck is that the process should end.
 func (s *Shard) Serve(ctx context.Context, registrations, agents net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	handler, err := registration.New(registration.Options{
-		Registrar: s.Manager, Verifier: s.Authority, Logger: s.log, Now: s.opts.Now,
+		Registrar: registrar{s.Manager, s}, Verifier: s.Authority, Logger: s.log, Now: s.opts.Now,
 	})
 	if err != nil {
 		return err
@@ -175,21 +209,29 @@ func (s *Shard) Serve(ctx context.Context, registrations, agents net.Listener) e
 	if err != nil {
 		return err
 	}
-	keeping := make(chan struct{})
-	go func() {
-		defer close(keeping)
-		s.keep(ctx)
-	}()
-	defer func() { <-keeping }()
-	failed := make(chan error, 2)
-	go func() { failed <- s.Hub.Serve(ctx, agents) }()
-	go func() {
-		err := server.ServeTLS(registration.Bound(registrations, 0, 0), "", "")
-		if errors.Is(err, http.ErrServerClosed) {
-			err = nil
-		}
-		failed <- err
-	}()
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer cancel()
+	beside.Go(func() { s.keep(ctx) })
+	parts := []func() error{
+		func() error { return s.Hub.Serve(ctx, agents) },
+		func() error {
+			err := server.ServeTLS(registration.Bound(registrations, 0, 0), "", "")
+			if errors.Is(err, http.ErrServerClosed) {
+				err = nil
+			}
+			return err
+		},
+	}
+	if s.elector != nil {
+		beside.Go(func() { s.watch(ctx) })
+		beside.Go(func() { s.follow(ctx) })
+		parts = append(parts, func() error { return s.elect(ctx) })
+	}
+	failed := make(chan error, len(parts))
+	for _, run := range parts {
+		go func() { failed <- run() }()
+	}
 	var errs []error
 	select {
 	case <-ctx.Done():

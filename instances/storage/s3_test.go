@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -62,12 +63,15 @@ func TestAStoreThatCannotBeReachedIsUnavailable(t *testing.T) {
 func TestAProxysAnswerIsNotTheStores(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{404, 409, 412, 403, 400, 301, 500} {
-		b := newBucket(t)
-		b.setAnswer(func(w http.ResponseWriter, _ *http.Request) bool {
-			http.Error(w, "<html><p>PreconditionFailed NoSuchKey 412 404</html>", status)
-			return true
+		t.Run(strconv.Itoa(status), func(t *testing.T) {
+			t.Parallel()
+			b := newBucket(t)
+			b.setAnswer(func(w http.ResponseWriter, _ *http.Request) bool {
+				http.Error(w, "<html><p>PreconditionFailed NoSuchKey 412 404</html>", status)
+				return true
+			})
+			allUnavailable(t, b.open(t))
 		})
-		allUnavailable(t, b.open(t))
 	}
 }
 

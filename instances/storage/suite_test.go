@@ -8,18 +8,22 @@ import (
 )
 
 func TestMemoryConforms(t *testing.T) {
+	t.Parallel()
 	storagetest.Conforms(t, func(testing.TB) storage.Storage { return storage.NewMemory() })
 }
 
 func TestDirectoryConforms(t *testing.T) {
+	t.Parallel()
 	storagetest.Conforms(t, func(t testing.TB) storage.Storage { return openDirectory(t, t.TempDir()) })
 }
 
 func TestS3Conforms(t *testing.T) {
+	t.Parallel()
 	storagetest.Conforms(t, func(t testing.TB) storage.Storage { return newBucket(t).open(t) })
 }
 
 func TestScopedConforms(t *testing.T) {
+	t.Parallel()
 	storagetest.Conforms(t, func(t testing.TB) storage.Storage {
 		inner := storage.NewMemory()
 		if _, err := inner.Put(t.Context(), "shard/other/k", []byte("not to be seen")); err != nil {
@@ -33,6 +37,7 @@ func TestScopedConforms(t *testing.T) {
 }
 
 func TestAStorageWithoutFaultsConforms(t *testing.T) {
+	t.Parallel()
 	storagetest.Conforms(t, func(testing.TB) storage.Storage { return storagetest.NewFaulty(storage.NewMemory()) })
 }
 

@@ -56,6 +56,10 @@ func TestTheActionFollowsFromWhatChanged(t *testing.T) {
 		"replicas": {web + "    replicas: 3\n", wire.ActionScale},
 		"domains":  {edit(web, "[shop.localhost]", "[shop.localhost, www.localhost]"), wire.ActionRoute},
 		"grace":    {web + "    stop_grace: 20s\n", wire.ActionRoute},
+		"node":     {edit(web, "services:", "node: big\nservices:"), wire.ActionUpdate},
+		"spread":   {edit(web, "services:", "spread: true\nservices:"), wire.ActionUpdate},
+		"keep":     {edit(web, "services:", "on_disconnect: keep\nservices:"), wire.ActionRoute},
+		"default":  {edit(web, "services:", "on_disconnect: {move_after: 5m}\nservices:"), wire.ActionUnchanged},
 		"both":     {edit(web, "web:1", "web:2") + "    replicas: 3\n", wire.ActionUpdate},
 	} {
 		p := plan(t, d, c.text)

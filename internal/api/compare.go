@@ -30,6 +30,11 @@ func changeAction(old, wanted *spec.Service) wire.Action {
 	switch spec.Heaviest(spec.Diff(old, wanted)) {
 	case spec.EffectRoll:
 		return wire.ActionUpdate
+	case spec.EffectPlace:
+		if movable(wanted) {
+			return wire.ActionUpdate
+		}
+		return wire.ActionRoute
 	case spec.EffectScale:
 		return wire.ActionScale
 	case spec.EffectRoute, spec.EffectSettings:

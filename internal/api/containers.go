@@ -108,6 +108,10 @@ func (s *Server) inspectAll(ctx context.Context, listed []docker.ContainerState)
 	group.SetLimit(inspectsAtOnce)
 	for i := range listed {
 		group.Go(func() error {
+			if listed[i].Away {
+				found[i] = &listed[i]
+				return nil
+			}
 			c, err := s.deps.Engine.Inspect(ctx, listed[i].ID)
 			if docker.IsNotFound(err) {
 				return nil
@@ -164,6 +168,7 @@ func wireContainer(c *docker.ContainerState) wire.Container {
 		Member: memberName(c), Role: c.Labels[docker.LabelRole],
 		Release: store.VersionOf(c.Labels[docker.LabelRelease]), Name: c.Name, ID: c.ID,
 		State: string(c.Status), Restarts: c.RestartCount, CreatedAt: c.Created, StartedAt: c.Started,
+		Node: c.Node, Away: c.Away,
 	}
 	if c.Address.IsValid() {
 		out.Address = c.Address.String()

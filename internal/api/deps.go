@@ -52,6 +52,10 @@ type Deps struct {
 	Secrets secrets.Vault
 	// Workloads runs workloads on providers; nil refuses requests for them.
 	Workloads Workloads
+	// Nodes are the machines that apps run on; nil: this one alone.
+	Nodes Nodes
+	// Machines looks after machines; nil refuses requests for them.
+	Machines Machines
 	// Doctor looks at the daemon and the machine, within the context's deadline.
 	Doctor func(ctx context.Context) []wire.Check
 	// Wake is told the full names of services whose desired state a request
@@ -116,6 +120,9 @@ func (d Deps) withDefaults() Deps {
 	}
 	if d.MaxExecs <= 0 {
 		d.MaxExecs = 32
+	}
+	if d.Nodes == nil {
+		d.Nodes = thisMachine{d}
 	}
 	return d
 }

@@ -73,7 +73,7 @@ func (s *Server) planDelete(st *appState) planned {
 
 // planRollback plans that a service run a release of its own again. What no
 // release records for good, because it changes without one, stays as it is:
-// replicas, routes and labels.
+// replicas, routes, labels and the node.
 func (s *Server) planRollback(st *appState, current serviceState, to *store.Release) planned {
 	p := s.newPlanned(st, store.AttemptRollback)
 	p.change.Expect = map[string]int64{current.desired.Name: current.desired.Generation}
@@ -81,6 +81,7 @@ func (s *Server) planRollback(st *appState, current serviceState, to *store.Rele
 	wanted := asWanted(to.Spec)
 	now := &current.desired.Spec
 	wanted.Domains, wanted.Path, wanted.Labels = now.Domains, now.Path, now.Labels
+	wanted.Placement = now.Placement
 	if !wanted.Exclusive() {
 		wanted.Replicas = now.Replicas
 	}
@@ -224,12 +225,18 @@ func (p *planned) update(current serviceState, wanted *spec.Service, refresh boo
 	case ends:
 		step.Action = wire.ActionRoute
 	}
+	if !now.Placement.Equal(wanted.Placement) {
+		step.Notices = append(step.Notices, placeNotice(now.Placement, wanted))
+	}
 	p.lightly(&step, current, wanted)
 	p.freshSecrets(&step, current, wanted)
 	if step.Action != wire.ActionUnchanged {
 		d := desired(p.plan.App, wanted, &current.desired)
 		if step.Action == wire.ActionUpdate || refresh || ends {
 			d.ReleaseID = ""
+		}
+		if moves(now, wanted) {
+			d.RestartNonce = nextRestart(d.RestartNonce)
 		}
 		p.put(d, step.Action)
 	}
@@ -246,6 +253,13 @@ func (p *planned) update(current serviceState, wanted *spec.Service, refresh boo
 		step.Interrupts = felt(current, wanted, step.Action == wire.ActionRetry)
 	}
 	p.plan.Services = append(p.plan.Services, step)
+}
+
+// moves reports whether a change says anew where a service may run. The containers that
+// are there are replaced then, as by a restart: those of one content have one name, which
+// no two nodes can have.
+func moves(now, wanted *spec.Service) bool {
+	return movable(wanted) && slices.ContainsFunc(spec.Diff(now, wanted), func(c spec.FieldChange) bool { return c.Effect == spec.EffectPlace })
 }
 
 func (p *planned) remove(current serviceState) {

@@ -157,6 +157,9 @@ func (s *Server) asProblem(ctx context.Context, err error) *wire.Problem {
 	if p := s.workloadProblem(ctx, err); p != nil {
 		return p
 	}
+	if p := nodeProblem(err); p != nil {
+		return p
+	}
 	if docker.IsUnavailable(err) {
 		s.log.WarnContext(ctx, "the container engine does not answer", "error", err)
 		return busy("the container engine does not answer", "Apps go on serving meanwhile. `berth doctor` says more.")

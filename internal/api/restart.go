@@ -97,3 +97,10 @@ func nextRestart(nonce string) string {
 	}
 	return strconv.FormatUint(n+1, 10)
 }
+
+// Restart replaces the containers of all services of an app, as the route does; whoever
+// moves an app to other nodes calls it.
+func (s *Server) Restart(ctx context.Context, app string) error {
+	_, err := s.restart(ctx, app, wire.RestartRequest{AllowInterrupt: true})
+	return err
+}

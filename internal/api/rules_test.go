@@ -44,7 +44,7 @@ func TestEveryRouteRefusesWhomItsRuleDoesNotName(t *testing.T) {
 		if r.rule == RulePublic {
 			continue
 		}
-		path := strings.NewReplacer("{id}", "1", "{app}", "shop", "{service}", "web", "{name}", "TOKEN").Replace(r.path)
+		path := strings.NewReplacer("{id}", "1", "{app}", "shop", "{service}", "web", "{name}", "TOKEN", "{node}", "local").Replace(r.path)
 		for who, ctx := range map[string]context.Context{
 			"unknown":    t.Context(),
 			"other user": WithPeer(t.Context(), Peer{UID: 1001}),

@@ -30,7 +30,7 @@ var house = []room{
 		// plane's and the data plane's.
 		"instances/wire", "instances/hub",
 	}},
-	{name: "runtime", packages: []string{"internal/docker/...", "internal/node/..."}, uses: []string{"ground"}},
+	{name: "runtime", packages: []string{"internal/docker/...", "internal/fleet/...", "internal/node/..."}, uses: []string{"ground"}},
 	{name: "application", packages: []string{"internal/reconcile/..."}, uses: []string{"ground", "runtime"}},
 	{name: "provider", packages: []string{"provider/...", "internal/dockerprovider/...", "internal/workfile/..."}, uses: []string{"ground", "runtime", "application"}},
 	{name: "backend", packages: []string{"backend/..."}, uses: []string{"ground", "runtime", "application", "provider"}},

@@ -49,6 +49,8 @@ func badFlag(_ *cobra.Command, err error) error {
 	switch bad.GetFlag().Value.Type() {
 	case "int":
 		kind = "not a whole number"
+	case "NAME=VALUE":
+		kind = "not a name, = and a value"
 	case "bool":
 		kind = "neither true nor false"
 	}

@@ -29,7 +29,8 @@ const exitCodesHelp = `Every command ends with one of these codes:
   2    the command line, the app file or the request is not valid; nothing changed
   3    the change interrupts or removes something and was not confirmed;
        nothing changed
-  4    there is no such app, service, release, attempt, workload, provider or lease
+  4    there is no such app, service, release, attempt, workload, provider, node,
+       machine or lease
   5    the daemon, or the backend, does not answer
   6    somebody else changed the app meanwhile, a name or domain is taken, or a
        rollout of the workload is under way; nothing changed

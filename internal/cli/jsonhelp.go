@@ -25,6 +25,16 @@ GET /openapi.json on the daemon's socket; those of backend are of internal/wire:
   workload list, status     WorkloadList, WorkloadStatus
   workload releases         WorkloadReleaseList, with --rollouts WorkloadRolloutList
   workload providers        ProviderList
+  node list, show           NodeList, Node
+  node cordon, uncordon,    Node, as it is then; of remove, as it was
+  undrain, remove
+  node drain                DrainPlan; with --wait the Node as it is at the end
+  node doctor               a list of NodeDoctor
+  node join                 JoinToken
+  machine groups, list      MachineGroupList, MachineList
+  machine show              MachineDetail
+  machine create, rotate,   MachineAsked: what is kept until it is done
+  delete
   backend list, show        BackendLeaseList, BackendLeaseDetail
   backend logs              BackendLogs: text by service/index
   backend releases          BackendReleaseList, without the manifests

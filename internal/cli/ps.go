@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +17,8 @@ func (a *app) psCmd() *cobra.Command {
 		Long: `Shows the containers of an app, or of all apps, as the engine has them now: which
 replica and member each one is, of which release, its state and how often the engine
 has restarted it. SERVES is "traffic" for a ready container that requests go to, and
-"yes" for others of the release that serves.`,
+"yes" for others of the release that serves. NODE is shown where there are several;
+a container on one that is away is shown as it was last seen there.`,
 		Example: `  berth ps
   berth ps shop
   berth ps shop -o json`,
@@ -50,6 +53,10 @@ func (a *app) printContainers(containers []wire.Container, apps bool) {
 		return
 	}
 	head := a.header("SERVICE", "REPLICA", "MEMBER", "STATE", "SERVES", "RELEASE", "AGE", "RESTARTS", "ADDRESS", "CONTAINER")
+	nodes := slices.ContainsFunc(containers, func(c wire.Container) bool { return c.Node != "" })
+	if nodes {
+		head = append(head, a.header("NODE")...)
+	}
 	if apps {
 		head = append(a.header("APP"), head...)
 	}
@@ -58,6 +65,9 @@ func (a *app) printContainers(containers []wire.Container, apps bool) {
 		row := []cell{
 			{c.Service, a.out.bold}, plain(fmt.Sprint(c.Replica)), plain(member(c)), a.containerState(c), a.serves(c), plain(dash(c.Release)),
 			plain(ago(a.env.Now().Sub(c.CreatedAt))), plain(fmt.Sprint(c.Restarts)), plain(dash(c.Address)), {c.Name, a.out.dim},
+		}
+		if nodes {
+			row = append(row, plain(cmp.Or(c.Node, wire.LocalNode)))
 		}
 		if apps {
 			row = append([]cell{{c.App, a.out.bold}}, row...)
@@ -76,6 +86,8 @@ func member(c wire.Container) string {
 
 func (a *app) containerState(c wire.Container) cell {
 	switch {
+	case c.Away:
+		return cell{c.State + " (away)", a.out.yellow}
 	case c.State == "running":
 		return cell{c.State, a.out.green}
 	case c.OOMKilled:

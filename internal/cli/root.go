@@ -86,7 +86,7 @@ Write an app.yaml, run "berth apply", and look at it with "berth status".`,
 	flags.Lookup("socket").DefValue = client.DefaultSocket
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(a.applyCmd(), a.statusCmd(), a.psCmd(), a.logsCmd(), a.execCmd(), a.restartCmd(), a.scaleCmd(),
-		a.releasesCmd(), a.rollbackCmd(), a.secretCmd(), a.deleteCmd(), a.workloadCmd(), a.backendCmd(), a.doctorCmd(), a.versionCmd(), completionCmd())
+		a.releasesCmd(), a.rollbackCmd(), a.secretCmd(), a.deleteCmd(), a.workloadCmd(), a.nodeCmd(), a.machineCmd(), a.backendCmd(), a.doctorCmd(), a.versionCmd(), completionCmd())
 	root.AddCommand(
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
 		&cobra.Command{Use: "json", Short: "What -o json prints", Long: jsonHelp},

@@ -37,7 +37,9 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		Setup: func(env *testscript.Env) error {
+			nodes := apitest.NewNodes()
 			d, err := apitest.Start(func(deps *api.Deps) {
+				deps.Nodes = nodes
 				deps.Doctor = func(context.Context) []wire.Check {
 					return []wire.Check{{Name: "engine", State: wire.CheckWarning, Message: "live-restore is off", Fix: "Set \"live-restore\": true in /etc/docker/daemon.json."}}
 				}
@@ -51,7 +53,7 @@ func TestScripts(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			env.Values["daemon"] = d
+			env.Values["daemon"], env.Values["nodes"] = d, nodes
 			env.Setenv("BERTH_SOCKET", d.Socket)
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			return nil
@@ -59,6 +61,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"outcome": setOutcome,
 			"code":    wantCode,
+			"nodes":   setNodes,
 			"waitstream": func(ts *testscript.TestScript, _ bool, _ []string) {
 				ts.Check(ts.Value("daemon").(*apitest.Daemon).AwaitStream())
 			},
@@ -81,6 +84,21 @@ func setOutcome(ts *testscript.TestScript, _ bool, args []string) {
 		d.Paper.Set(args[0], o)
 	default:
 		ts.Fatalf("usage: outcome SERVICE ok|hold|fail [REASON FILE]")
+	}
+}
+
+// setNodes is `nodes keep|move`, or `nodes break HOP`.
+func setNodes(ts *testscript.TestScript, _ bool, args []string) {
+	nodes := ts.Value("nodes").(*apitest.Nodes)
+	switch {
+	case len(args) == 1 && args[0] == "keep":
+		nodes.Keep(true)
+	case len(args) == 1 && args[0] == "move":
+		nodes.Keep(false)
+	case len(args) == 2 && args[0] == "break":
+		nodes.Break(args[1])
+	default:
+		ts.Fatalf("usage: nodes keep|move, or nodes break HOP")
 	}
 }
 

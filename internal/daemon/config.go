@@ -34,8 +34,10 @@ type Config struct {
 	// mount paths; none: no path of the host.
 	AllowHostPaths []string
 	Workers        int // services worked on at once
-	Version        string
-	Revision       string
+	// Machines is the file that says which machines there shall be; "": none.
+	Machines string
+	Version  string
+	Revision string
 }
 
 // Defaults are what berthd server uses where no flag says otherwise.
@@ -66,6 +68,11 @@ func (c *Config) complete() error {
 	c.DataDir = dir
 	if c.Socket, err = filepath.Abs(c.Socket); err != nil {
 		return fmt.Errorf("socket %s: %w", c.Socket, err)
+	}
+	if c.Machines != "" {
+		if c.Machines, err = filepath.Abs(c.Machines); err != nil {
+			return fmt.Errorf("file of machines %s: %w", c.Machines, err)
+		}
 	}
 	if err := c.checkNames(); err != nil {
 		return err

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -15,10 +14,12 @@ import (
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/docker/engine"
 	"github.com/berth-cloud/berth/internal/dockerprovider"
+	"github.com/berth-cloud/berth/internal/fleet"
 	"github.com/berth-cloud/berth/internal/ingress/controlclient"
 	"github.com/berth-cloud/berth/internal/reconcile"
 	"github.com/berth-cloud/berth/internal/reconcile/application"
 	"github.com/berth-cloud/berth/internal/reconcile/ingress"
+	"github.com/berth-cloud/berth/internal/reconcile/nodes"
 	"github.com/berth-cloud/berth/internal/spec"
 	"github.com/berth-cloud/berth/internal/store"
 	"github.com/berth-cloud/berth/internal/store/sqlite"
@@ -46,6 +47,12 @@ type daemon struct {
 	super     *supervisor
 	lost      chan struct{}
 	engineAt  *Presence
+	machines  *machines // nil: none
+	members   *members  // nil: none
+	fleet     *fleet.Fleet
+	nodes     *nodes.Nodes
+	cluster   *ingress.ClusterPusher // nil: the data plane takes no agents
+	server    *api.Server
 }
 
 // Run is a control plane from start to end. It returns nil after ctx is done
@@ -88,8 +95,16 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 		return err
 	}
 	defer func() { _ = claim.Close() }()
+	if d.machines, err = openMachines(ctx, &d.cfg, machineDeps{
+		providers: machineProviders(), holder: nodeRoles{d}, drainer: nodeRoles{d}, denied: d.denied,
+	}, logger); err != nil {
+		return err
+	}
+	defer d.machines.close()
 	plane := controlclient.New(cfg.controlSocket())
 	defer plane.Close()
+	d.wireNodes()
+	defer d.closeNodes()
 	d.wire(plane)
 	defer d.puller.Close()
 	if err := d.wireProviders(); err != nil {
@@ -100,12 +115,11 @@ func Run(ctx context.Context, cfg Config, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	server, err := d.api()
-	if err != nil {
+	if d.server, err = d.api(); err != nil {
 		_ = listener.Close()
 		return err
 	}
-	return d.serve(ctx, listener, server)
+	return d.serve(ctx, listener, d.server)
 }
 
 // passCeiling is the longest wait after a pass that failed. Requests may be held
@@ -116,10 +130,13 @@ const passCeiling = 5 * time.Second
 func (d *daemon) wire(plane *controlclient.Client) {
 	wake := func(service string) { d.engine.Kick(serviceKey(service)) }
 	d.memory = application.NewMemory(nil)
-	d.puller = application.NewPuller(d.runtime, time.Now, wake)
+	d.puller = application.NewPuller(time.Now, wake)
 	d.puller.Logger = d.logger
 	d.link = ingress.NewLink(plane, d.logger, wake, d.freshPlane, d.lostPlane)
 	d.pusher = &ingress.Pusher{Store: d.store, Plane: plane, Link: d.link, Facts: facts, Wake: wake}
+	if d.machines != nil && d.machines.plane != nil {
+		d.cluster = &ingress.ClusterPusher{Credentials: d.machines.plane, Plane: plane, Link: d.link}
+	}
 	d.super = &supervisor{cfg: &d.cfg, hello: plane.Hello, logger: d.logger}
 	d.options = []application.Option{
 		application.WithInstanceID(d.instance),
@@ -131,16 +148,13 @@ func (d *daemon) wire(plane *controlclient.Client) {
 		application.WithIngressView(d.link.View),
 		application.WithHostPaths(d.cfg.hostPath),
 		application.WithNetworks(&application.Networks{
-			Store: d.store, Runtime: d.runtime, Instance: d.instance, Prefix: d.cfg.NetworkPrefix,
+			Store: d.store, Runtime: d.fleet.All(), Instance: d.instance, Prefix: d.cfg.NetworkPrefix,
 			Pool: d.cfg.Pool, HostRoutes: hostRoutes, Now: time.Now,
 		}),
+		application.WithProber(application.DialProber{Dialer: d.fleet}),
 	}
-	resolve := func(node string) (docker.Runtime, error) {
-		if node != "" {
-			return nil, fmt.Errorf("no node %q is known", node)
-		}
-		return d.runtime, nil
-	}
+	// What is left of a service may be on any node.
+	resolve := func(string) (docker.Runtime, error) { return d.fleet.All(), nil }
 	d.finalizer = application.NewDeleteFinalizer(d.store, resolve, d.logger, d.options...)
 	d.engine = reconcile.New(d.factory, reconcile.Config{
 		Workers: d.cfg.Workers, List: d.keys, Store: d.store, Logger: d.logger,
@@ -151,6 +165,7 @@ func (d *daemon) wire(plane *controlclient.Client) {
 // freshPlane gives a new data plane its table, and every service a look at it.
 func (d *daemon) freshPlane() {
 	d.engine.Enqueue(ingress.Key)
+	d.engine.Enqueue(ingress.ClusterKey)
 	d.engine.Resync()
 }
 
@@ -163,11 +178,11 @@ func (d *daemon) lostPlane() {
 
 func (d *daemon) api() (*api.Server, error) {
 	return api.New(api.Deps{
-		Store: d.store, Logs: applogs.New(d.runtime, d.store, d.instance, d.logger),
+		Store: d.store, Logs: applogs.New(d.fleet.All(), d.store, d.instance, d.logger),
 		VolumeName: func(app, volume string) string {
 			return application.VolumeName(d.cfg.NetworkPrefix, app, volume)
 		},
-		Engine: d.runtime, Secrets: d.vault, Workloads: d.workloads,
+		Engine: d.fleet.All(), Secrets: d.vault, Workloads: d.workloads, Nodes: d.nodesAPI(), Machines: d.machines.api(),
 		Doctor: d.doctor, Wake: d.wakeServices, Listeners: d.listeners,
 		Spec:     spec.Options{AllowHostPaths: d.cfg.AllowHostPaths, DenyHostPaths: d.cfg.deniedPaths()},
 		Instance: d.instance, Version: d.cfg.Version, Revision: d.cfg.Revision, AdminUID: os.Getuid(), Logger: d.logger,
@@ -199,6 +214,10 @@ func (d *daemon) serve(ctx context.Context, l net.Listener, server *api.Server) 
 		part("data plane link", func(ctx context.Context) error { d.link.Run(ctx); return nil })
 		part("data plane", func(ctx context.Context) error { d.super.run(ctx, d.lost); return nil })
 		part("prune", d.prune)
+		if d.machines != nil {
+			part("machines", d.machines.run)
+			part("nodes", d.members.run)
+		}
 		d.logger.InfoContext(ctx, "berthd serves", "socket", d.cfg.Socket, "data", d.cfg.DataDir, "instance", d.instance, "version", d.cfg.Version)
 	})
 }

@@ -20,7 +20,7 @@ const doctorTimeout = 3 * time.Second
 // doctor looks at what the control plane stands on. The looks are apart, so that
 // one that takes all its time makes no other fail.
 func (d *daemon) doctor(ctx context.Context) []wire.Check {
-	return together(ctx, doctorTimeout, d.checkEngine, d.super.check, d.checkRoutes, d.checkStore, d.vault.check, d.checkProviders)
+	return together(ctx, doctorTimeout, d.checkEngine, d.super.check, d.checkRoutes, d.checkStore, d.vault.check, d.checkProviders, d.machines.check)
 }
 
 // together runs looks at the same time, each for the limit at most, and gives

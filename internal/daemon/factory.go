@@ -8,8 +8,8 @@ import (
 	"github.com/berth-cloud/berth/internal/api/workloads"
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/reconcile"
-	"github.com/berth-cloud/berth/internal/reconcile/application"
 	"github.com/berth-cloud/berth/internal/reconcile/ingress"
+	"github.com/berth-cloud/berth/internal/reconcile/nodes"
 	"github.com/berth-cloud/berth/internal/store"
 )
 
@@ -21,9 +21,17 @@ func serviceKey(name string) reconcile.Key { return reconcile.Key{Kind: kindAppl
 func (d *daemon) factory(ctx context.Context, key reconcile.Key) (reconcile.Controller, error) {
 	switch key.Kind {
 	case ingress.Key.Kind:
-		return d.pusher.Controller(), nil
+		if key != ingress.ClusterKey {
+			return d.pusher.Controller(), nil
+		}
+		if d.cluster == nil {
+			return nil, nil //nolint:nilnil // the factory's word for a key that is not there
+		}
+		return d.cluster.Controller(), nil
 	case kindApplication:
 		return d.service(ctx, key.Name)
+	case nodes.Kind:
+		return d.nodes.Controller(ctx, key.Name)
 	case workloads.Kind:
 		return d.workloads.Controller(ctx, key.Name)
 	}
@@ -32,9 +40,9 @@ func (d *daemon) factory(ctx context.Context, key reconcile.Key) (reconcile.Cont
 
 // service is the controller of a desired service, or of the end of a deleted one.
 func (d *daemon) service(ctx context.Context, name string) (reconcile.Controller, error) {
-	_, err := d.store.GetDesiredService(ctx, name)
+	desired, err := d.store.GetDesiredService(ctx, name)
 	if err == nil {
-		return application.New(name, d.store, d.runtime, d.options...), nil
+		return d.located(ctx, desired)
 	}
 	if !errors.Is(err, store.ErrServiceNotFound) {
 		return nil, err
@@ -62,12 +70,20 @@ func (d *daemon) keys(ctx context.Context) ([]reconcile.Key, error) {
 		return nil, err
 	}
 	keys := []reconcile.Key{ingress.Key}
+	if d.cluster != nil {
+		keys = append(keys, ingress.ClusterKey)
+	}
 	for i := range services {
 		keys = append(keys, serviceKey(services[i].Name))
 	}
 	for i := range pending {
 		keys = append(keys, serviceKey(pending[i].Name))
 	}
+	there, err := d.nodes.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys = append(keys, there...)
 	running, err := d.workloads.Keys(ctx)
 	if err != nil {
 		return nil, err
@@ -77,7 +93,7 @@ func (d *daemon) keys(ctx context.Context) ([]reconcile.Key, error) {
 
 // watchEngine turns container events into keys.
 func (d *daemon) watchEngine(ctx context.Context, ready func(), emit func(reconcile.Key)) error {
-	err := d.runtime.Events(ctx, map[string]string{docker.LabelInstance: d.instance}, func() {
+	err := d.fleet.All().Events(ctx, map[string]string{docker.LabelInstance: d.instance}, func() {
 		d.engineAt.There(ctx)
 		ready()
 	}, func(e docker.Event) {

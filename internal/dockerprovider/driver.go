@@ -66,7 +66,7 @@ func New(rt docker.Runtime, o Options) (*Driver, error) {
 		records: records.New(o.State, "docker/"+o.Owner, o.Now),
 		memory:  application.NewMemory(nil),
 	}
-	d.puller = application.NewPuller(d.rt, d.now, func(service string) {
+	d.puller = application.NewPuller(d.now, func(service string) {
 		if v, err := id.Parse(service); err == nil {
 			d.hub.Tell(v)
 		}

@@ -43,6 +43,6 @@ func (d *Driver) InspectImage(ctx context.Context, ref string) (*provider.ImageI
 	case d.puller.Running(func(service string) bool { return strings.HasPrefix(service, inspectPrefix) }) >= maxInspections:
 		return nil, fmt.Errorf("%s: %w: %d others are being fetched", what, provider.ErrPending, maxInspections)
 	}
-	d.puller.Start(service, inspectAttempt, ref, registryAuth(ctx, ref)(ref))
+	d.puller.Start(d.rt, service, inspectAttempt, ref, registryAuth(ctx, ref)(ref))
 	return nil, fmt.Errorf("%s: %w: it is being fetched", what, provider.ErrPending)
 }

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 
 	"go.yaml.in/yaml/v3"
 
@@ -33,13 +34,17 @@ func appFields() []field[appDraft] {
 			into.name = name
 		}},
 		{Name: "services", Required: true, Read: readServices},
+		{Name: "node", Read: func(d *decoder, v value, into *appDraft) { readNode(d, v, &into.placement) }},
+		{Name: "spread", Read: func(d *decoder, v value, into *appDraft) { into.placement.Spread, _ = d.Boolean(v) }},
+		{Name: "on_disconnect", Read: func(d *decoder, v value, into *appDraft) { readDisconnect(d, v, &into.placement) }},
 	}
 }
 
 // appDraft is an app while it is read.
 type appDraft struct {
-	name     string
-	services []*serviceDraft // in the order of the file
+	name      string
+	services  []*serviceDraft // in the order of the file
+	placement Placement
 }
 
 // app reads the whole file, then holds it against the rules that concern more
@@ -58,6 +63,8 @@ func (d *decoder) app(root *yaml.Node) *App {
 		for _, m := range s.Members() {
 			secretKeys(app.Name, m.Env)
 		}
+		s.Placement = draft.placement
+		s.Placement.Labels = maps.Clone(draft.placement.Labels)
 		app.Services[s.Name] = s.Service
 	}
 	return app

@@ -17,6 +17,10 @@ func missingAdvice(name string) string {
 	switch name {
 	case "name":
 		return "name the app, for example: name: shop"
+	case "labels":
+		return "write the labels of the nodes, for example: {labels: {disk: ssd}}, or the name of one node in place of the map"
+	case "move_after":
+		return "write the time, for example: {move_after: 5m}, or keep in place of the map"
 	case "services":
 		return "write at least one service with an image"
 	case "image":

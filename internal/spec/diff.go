@@ -15,12 +15,13 @@ type Effect string
 // The effects, the heaviest first.
 const (
 	EffectRoll     Effect = "roll"     // new containers take over from the old ones
+	EffectPlace    Effect = "place"    // new containers of the same make take over, where they may be elsewhere
 	EffectScale    Effect = "scale"    // containers of the same release come or go
 	EffectRoute    Effect = "route"    // the data plane routes differently
 	EffectSettings Effect = "settings" // nothing now; the next rollout, stop or container heeds it
 )
 
-var effectOrder = []Effect{EffectRoll, EffectScale, EffectRoute, EffectSettings}
+var effectOrder = []Effect{EffectRoll, EffectPlace, EffectScale, EffectRoute, EffectSettings}
 
 // FieldChange is one difference between two services.
 type FieldChange struct {
@@ -99,6 +100,7 @@ func Diff(old, new *Service) []FieldChange {
 	d.words("after", old.SidecarsFirst, new.SidecarsFirst)
 	d.text("alias", old.Alias, new.Alias, EffectRoll)
 	d.flag("stateful", old.Stateful, new.Stateful)
+	d.placement(old.Placement, new.Placement)
 	return d.changes
 }
 

@@ -82,6 +82,9 @@ func TestDiffSpeaksTheWordsOfTheFile(t *testing.T) {
 		"volume of a member":            {func(s *Service) { s.Sidecars[0].Volumes[0].Shared = true }, `sidecars[proxy].volumes[/data]: volume data as a → volume data as a, shared (settings)`},
 		"after":                         {func(s *Service) { s.SidecarsFirst = nil }, `after: removed ["proxy"] (roll)`},
 		"a port of the engine's choice": {func(s *Service) { s.Publish[0] = PublishedPort{Port: 80, Protocol: "udp", Address: "10.0.0.1"} }, "publish[10.0.0.1:any, to 80/udp]: added port 80 on 10.0.0.1 (roll)\npublish[8080]: removed port 80 on loopback (roll)"},
+		"the node":                      {func(s *Service) { s.Placement = Placement{Node: "two"} }, "node: one, labels {disk: \"ssd\"} → two (place)\nspread: removed true (place)\non_disconnect: removed move_after 1m (settings)"},
+		"the default, said":             {func(s *Service) { s.Placement.MoveAfter = DefaultMoveAfter }, "on_disconnect: removed move_after 1m (settings)"},
+		"stay":                          {func(s *Service) { s.Placement.Keep = true }, "on_disconnect: move_after 1m → keep (settings)"},
 		"control character":             {func(s *Service) { s.Command = []string{"\x1b[31m"} }, `command: ["serve"] → ["\x1b[31m"] (roll)`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,6 +18,8 @@ const referenceFile = "../../docs/reference/app-yaml.md"
 func sections() map[string][]yamlfiletest.Key {
 	return map[string][]yamlfiletest.Key{
 		"Keys of the file":          yamlfiletest.Keys(appFields()),
+		"Keys of node":              yamlfiletest.Keys(nodeFields()),
+		"Keys of on_disconnect":     yamlfiletest.Keys(disconnectFields()),
 		"Keys of a service":         yamlfiletest.Keys(serviceFields()),
 		"Keys of a secret variable": yamlfiletest.Keys(secretFields()),
 		"Keys of a dependency":      yamlfiletest.Keys(dependencyFields()),
@@ -36,6 +38,8 @@ func sections() map[string][]yamlfiletest.Key {
 // facts are defaults and bounds that the row of a key must name.
 var facts = map[string][]string{
 	"Keys of the file/services":                {"50", strconv.Itoa(MaxContainers)},
+	"Keys of node/labels":                      {strconv.Itoa(maxNodeLabels), strconv.Itoa(maxNodeLabelValueBytes)},
+	"Keys of on_disconnect/move_after":         {ticked(DefaultMoveAfter), ticked(minMoveAfter), ticked(maxMoveAfter)},
 	"Keys of a service/max_surge":              {"`1`", "50"},
 	"Keys of a service/max_unavailable":        {"`0`", "50"},
 	"Keys of a service/restart":                {"`always`", "`on-failure`", "`no`"},

@@ -33,7 +33,7 @@ const (
 // out because their identity, which the reference alone does not tell, is hashed
 // beside it. Left out too is what the control plane and the data plane do
 // without touching a container: replicas, routes, strategy and its bounds,
-// timeouts (the stop grace is said at the stop), dependencies, labels.
+// timeouts (the stop grace is said at the stop), dependencies, labels, placement.
 //
 // A field at its default adds nothing, so that a field that comes later changes
 // no hash of a service that does not use it. Order does not matter where it

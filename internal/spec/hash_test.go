@@ -82,6 +82,12 @@ var needsContainer = map[string]bool{
 	"Dependency.Condition":      false,
 	"Service.Alias":             true,
 	"Service.Stateful":          true,
+	"Service.Placement":         false, // a move is a restart
+	"Placement.Node":            false,
+	"Placement.Labels":          false,
+	"Placement.Spread":          false,
+	"Placement.Keep":            false,
+	"Placement.MoveAfter":       false,
 	"Process.Entrypoint":        true,
 	"Process.User":              true,
 	"Process.WorkingDir":        true,
@@ -156,6 +162,7 @@ func sampleService() *Service {
 		Inits:   []Member{sampleMember("migrate")}, Sidecars: []Member{sampleMember("proxy")}, SidecarsFirst: []string{"proxy"},
 		Restart: RestartOnFailure, CompletionTimeout: time.Minute,
 		DependsOn: []Dependency{{"db", DependsReady}}, DependsTimeout: time.Minute, Alias: "front", Stateful: true,
+		Placement: Placement{Node: "one", Labels: map[string]string{"disk": "ssd"}, Spread: true, MoveAfter: time.Minute},
 	}
 }
 

@@ -4,11 +4,21 @@ package spec
 // message says what is written here instead. Those of "container" are for a
 // service, its inits and its sidecars.
 var hints = map[string]string{ //nolint:gosec // words about secrets, not secrets
-	"file/project":  "the key is name",
-	"file/app":      "the key is name",
-	"file/volumes":  "write volumes in the service that mounts them",
-	"file/networks": "leave it out: each app has a network of its own",
+	"file/project":    "the key is name",
+	"file/app":        "the key is name",
+	"file/volumes":    "write volumes in the service that mounts them",
+	"file/nodes":      "the key is node",
+	"file/placement":  "write node, spread or on_disconnect",
+	"file/labels":     "write node: {labels: {…}} for nodes, labels in a service for its containers",
+	"file/move_after": "write on_disconnect: {move_after: …}",
+	"file/networks":   "leave it out: each app has a network of its own",
 
+	"service/node":            "write it beside services: an app is placed whole",
+	"service/spread":          "write it beside services",
+	"service/on_disconnect":   "write it beside services",
+	"node/name":               "write node: NAME, without a map; a node is named or asked for by labels",
+	"node/id":                 "write node: ID, without a map; a node is named or asked for by labels",
+	"on_disconnect/keep":      "write on_disconnect: keep",
 	"service/ports":           "write port for the one the service listens on, publish to open one on the host",
 	"service/expose":          "write port for the one the service listens on",
 	"service/host_port":       "write publish, a list of {port: …, host_port: …}",

@@ -70,6 +70,9 @@ type Service struct {
 	Alias string `json:"alias,omitempty"`
 	// Stateful gives every replica volumes and a name of its own.
 	Stateful bool `json:"stateful,omitempty"`
+
+	// Placement says where the app runs; it is the same in all of its services.
+	Placement Placement `json:"placement,omitzero"`
 }
 
 // Process is how a container runs beside its image, command and environment.

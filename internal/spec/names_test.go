@@ -53,6 +53,7 @@ func TestHintsAreForKeysThatAreNone(t *testing.T) {
 		"readiness": yamlfile.FieldNames(readinessFields()), "resources": yamlfile.FieldNames(resourceFields()), "volumes": yamlfile.FieldNames(volumeFields()),
 		"publish": yamlfile.FieldNames(publishFields()), "liveness": yamlfile.FieldNames(livenessFields()), "env": yamlfile.FieldNames(secretFields()),
 		"depends_on": yamlfile.FieldNames(dependencyFields()), "inits": yamlfile.FieldNames(initFields()), "sidecars": yamlfile.FieldNames(sidecarFields()),
+		"node": yamlfile.FieldNames(nodeFields()), "on_disconnect": yamlfile.FieldNames(disconnectFields()),
 		"container": slices.Concat(yamlfile.FieldNames(serviceFields()), yamlfile.FieldNames(initFields()), yamlfile.FieldNames(sidecarFields())),
 	}
 	for _, table := range []map[string]string{hints, later} {

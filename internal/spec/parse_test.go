@@ -191,6 +191,8 @@ func TestAParsedAppSurvivesTheStore(t *testing.T) {
 const everything = `
 version: 1
 name: shop
+node: {labels: {disk: ssd}}
+on_disconnect: keep
 services:
   web:
     image: web:1

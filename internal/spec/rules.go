@@ -30,6 +30,7 @@ func (d *decoder) rules(app *appDraft) {
 	d.routesOnce(app)
 	d.hostPortsOnce(app)
 	d.oneWriter(app)
+	d.placementRules(app)
 }
 
 // routeRules: a route needs somewhere to lead to.

@@ -16,8 +16,10 @@ type Node struct {
 	DrainBy       time.Time
 	// OfflineSince is when it was seen to be away, zero while it is connected.
 	OfflineSince time.Time
-	// LostAt is when what ran on it was given up, to be started elsewhere.
-	LostAt time.Time
+	// Volumes are those with data that may be on it: what was there at CheckedAt, and what
+	// was placed there since. Zero is that nobody has looked yet.
+	Volumes   []string
+	CheckedAt time.Time
 }
 
 // Placement says which nodes an app runs on.
@@ -26,8 +28,11 @@ type Placement struct {
 	// Nodes has the node of replica n at n modulo its length; an app that is placed whole
 	// has one. It is never empty.
 	Nodes []string
-	// Why is for people: least loaded, by label, moved from a node that is lost.
-	Why       string
+	// Lost are nodes that are offline and were given up for this app: what of it may still
+	// run there counts no more.
+	Lost []string
+	// Attempt is the newest of the app's attempts that this was decided for.
+	Attempt   int64
 	UpdatedAt time.Time
 }
 

@@ -25,7 +25,7 @@ const (
 	ActionCreate    Action = "create"    // it did not exist
 	ActionUpdate    Action = "update"    // new containers take over
 	ActionScale     Action = "scale"     // only the number of replicas changes
-	ActionRoute     Action = "route"     // only routes or timings change; no container does
+	ActionRoute     Action = "route"     // only routes or timings change; no release is made
 	ActionRetry     Action = "retry"     // nothing changed, but the last attempt failed or the image is looked up again
 	ActionRestart   Action = "restart"   // new containers of the same take over
 	ActionDelete    Action = "delete"    // its containers go

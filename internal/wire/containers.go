@@ -20,6 +20,8 @@ type Container struct {
 	CreatedAt time.Time `json:"created_at"`
 	StartedAt time.Time `json:"started_at,omitzero"`
 	Address   string    `json:"address,omitempty" doc:"Where it listens on the app's network."`
+	Node      string    `json:"node,omitempty" doc:"Id of the node that it is on; none: the machine of the control plane."`
+	Away      bool      `json:"away,omitempty" doc:"Its node cannot be asked now: this is how it was last seen there."`
 	// Serves is true for what the active release is made of.
 	Serves bool `json:"serves" doc:"It belongs to the release that serves."`
 	// Traffic is true for a ready main container of the active release.

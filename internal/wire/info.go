@@ -30,6 +30,7 @@ const (
 	CheckOK      CheckState = "ok"
 	CheckWarning CheckState = "warning" // works, but not as well as it should
 	CheckFailed  CheckState = "failed"  // something does not work
+	CheckSkipped CheckState = "skipped" // of a node: not looked at, because a hop before it failed
 )
 
 // Check is one thing that doctor looked at.

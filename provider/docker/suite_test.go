@@ -1,11 +1,11 @@
 package docker_test
 
 import (
-	"flag"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/berth-cloud/berth/internal/docker/dockertest/testimage"
 	"github.com/berth-cloud/berth/provider/docker"
 	"github.com/berth-cloud/berth/provider/providertest"
 )
@@ -14,21 +14,8 @@ import (
 // `make conformance` runs every case.
 const brief = "BERTH_TEST_BRIEF"
 
-// atOnce is how many cases run at the same time: most of their time goes into
-// waits for the engine and for programs.
-const atOnce = "6"
-
-// TestMain runs more cases at once than there are processors, unless a flag says
-// how many.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
-		if err := flag.Set("test.parallel", atOnce); err != nil {
-			panic(err)
-		}
-	}
+	testimage.SideBySide(6)
 	os.Exit(m.Run())
 }
 

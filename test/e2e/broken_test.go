@@ -43,6 +43,7 @@ const (
 // TestABrokenReleaseNeverServes changes a good release into each kind of
 // broken one.
 func TestABrokenReleaseNeverServes(t *testing.T) {
+	t.Parallel()
 	b := start(t)
 	v1, v2 := b.web("v1"), b.web("v2")
 	nowhere := testimage.Registry(t).Host + "/team/nothing:7"

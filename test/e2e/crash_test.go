@@ -13,6 +13,7 @@ import (
 // TestAReleaseThatCrashesLaterIsNamedAndRolledBack deploys one that proves
 // itself well and ends again and again once it serves.
 func TestAReleaseThatCrashesLaterIsNamedAndRolledBack(t *testing.T) {
+	t.Parallel()
 	b := start(t)
 	app := b.app("loops")
 	b.apply(0, site(app, b.web("v1"), quickProbe))
@@ -41,6 +42,7 @@ func TestAReleaseThatCrashesLaterIsNamedAndRolledBack(t *testing.T) {
 
 // TestAFirstReleaseThatFailsLeavesRoomForTheNext has nothing to fall back to.
 func TestAFirstReleaseThatFailsLeavesRoomForTheNext(t *testing.T) {
+	t.Parallel()
 	b := start(t)
 	app := b.app("first")
 	out := b.apply(1, site(app, b.web("v1"), quickProbe+"    env: {MODE: exit}\n"))

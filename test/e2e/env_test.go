@@ -14,6 +14,7 @@ import (
 // file, each in one of the ways that YAML has, and reads them back from the
 // program's environment.
 func TestAnEnvValueArrivesAsItIs(t *testing.T) {
+	t.Parallel()
 	b := start(t)
 	app := b.app("env")
 	values := []string{

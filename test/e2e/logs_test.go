@@ -14,6 +14,7 @@ import (
 )
 
 func TestLogsGoOnOverReleases(t *testing.T) {
+	t.Parallel()
 	b := start(t)
 	app := b.app("logs")
 	host := app + ".localhost"

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/berth-cloud/berth/internal/docker/dockertest/testimage"
 )
 
 const (
@@ -17,6 +19,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	testimage.SideBySide(3)
 	code := m.Run()
 	if dir := builtIn(); dir != "" {
 		if err := os.RemoveAll(dir); err != nil {

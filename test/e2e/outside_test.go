@@ -14,6 +14,7 @@ import (
 )
 
 func TestAContainerThatIsKilledOrRemovedComesBack(t *testing.T) {
+	t.Parallel()
 	b := start(t)
 	app := b.app("hurt")
 	b.apply(0, site(app, b.web("v1"), quickProbe))
@@ -59,6 +60,7 @@ func (e *engine) kill(id string) {
 }
 
 func TestAppsWhoseFullNamesMeetAreRefused(t *testing.T) {
+	t.Parallel()
 	b := start(t)
 	one := fmt.Sprintf("name: m%s\nservices:\n  b-c: {image: %s}\n", b.tag, b.web("v1"))
 	other := fmt.Sprintf("name: m%s-b\nservices:\n  c: {image: %s}\n", b.tag, b.web("v1"))
@@ -73,6 +75,7 @@ func TestAppsWhoseFullNamesMeetAreRefused(t *testing.T) {
 // looks: with names of the shape that ours have, with our labels but of
 // another Berth, and with the very name that a release needs.
 func TestForeignContainersAreLeftAlone(t *testing.T) {
+	t.Parallel()
 	b := start(t)
 	app, v1 := b.app("foreign"), b.web("v1")
 	file := site(app, v1, quickProbe)

@@ -11,6 +11,7 @@ import (
 // serving at a host that its file no longer names, and gives the host to another
 // app: which must not keep the data plane from taking any other change.
 func TestAHostThatAFailedChangeGaveUpGoesToTheAppThatTakesIt(t *testing.T) {
+	t.Parallel()
 	b := start(t)
 	v1, v2 := b.web("v1"), b.web("v2")
 	first, second, third := b.app("first"), b.app("second"), b.app("third")
@@ -32,6 +33,7 @@ func TestAHostThatAFailedChangeGaveUpGoesToTheAppThatTakesIt(t *testing.T) {
 
 // TestALinkOutOfTheAllowedFoldersIsNotMounted has a path that is fine as a text.
 func TestALinkOutOfTheAllowedFoldersIsNotMounted(t *testing.T) {
+	t.Parallel()
 	allowed, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

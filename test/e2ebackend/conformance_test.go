@@ -61,6 +61,7 @@ func (b *bench) pauseAll(t testing.TB, lease string) {
 
 // TestABackendOnARealEngineConforms holds it to the suite, and to leaving nothing behind.
 func TestABackendOnARealEngineConforms(t *testing.T) {
+	t.Parallel()
 	o := defaults()
 	o.docker, o.out = "unix://"+testimage.Socket(t), t.Output()
 	o.pool, o.watchdog = "10.226.0.0/16", time.Second

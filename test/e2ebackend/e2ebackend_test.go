@@ -10,11 +10,15 @@ import (
 	"github.com/berth-cloud/berth/internal/docker/dockertest/testimage"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testimage.SideBySide(3)
+	goleak.VerifyTestMain(m)
+}
 
 // TestALeaseLivesOnARealEngine is the short form: a lease each of the first two shapes, from
 // provision to the end of what they left, and one kill.
 func TestALeaseLivesOnARealEngine(t *testing.T) {
+	t.Parallel()
 	o := defaults()
 	o.docker, o.out = "unix://"+testimage.Socket(t), t.Output()
 	o.pool = "10.228.0.0/16"

@@ -77,6 +77,7 @@ func (l *load) stop() {
 // A lease is asked by its names while its domain changes, its containers are replaced
 // and its backend is killed: no request fails, and a domain replaces nothing.
 func TestNoRequestFailsWhileDomainsAndContainersChange(t *testing.T) {
+	t.Parallel()
 	o := defaults()
 	o.docker, o.out = "unix://"+testimage.Socket(t), t.Output()
 	o.pool = "10.227.0.0/16"

@@ -1,10 +1,16 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"testing"
+	"time"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestMachinesJoinServeAndGo(t *testing.T) {
 	switch _, err := exec.LookPath("dockerd"); {
@@ -16,12 +22,20 @@ func TestMachinesJoinServeAndGo(t *testing.T) {
 		t.Skip(err)
 	}
 	o := defaults()
-	o.pool, o.address, o.machines = "10.234.0.0/20", "10.234.240.1", 2
-	r, err := run(t.Context(), o)
-	if err != nil || r.created != 2 || r.registered != 2 || r.failed > 0 {
-		t.Errorf("%v, %v", r, err)
+	o.pool, o.network, o.address = "10.234.0.0/20", "10.225.0.0/16", "10.234.240.1"
+	o.machines, o.replicas, o.changes, o.kills, o.rate, o.slow, o.streams = 2, 4, 1, 1, 20, 1, 1
+	o.brief, o.vm, o.out = true, false, t.Output()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	r, err := run(ctx, o)
+	if err != nil {
+		t.Error(err)
 	}
-	for _, l := range r.leaked {
-		t.Error("leaked:", l)
+	for _, p := range r.problems(o) {
+		t.Error(p)
 	}
+	if r.created != o.machines {
+		t.Errorf("%d machines were made, and %d were asked for", r.created, o.machines)
+	}
+	t.Log(r)
 }

@@ -11,28 +11,21 @@ import (
 )
 
 // limit bounds a whole run.
-const limit = 6 * time.Minute
-
-// options are what a run is told.
-type options struct {
-	node     string // berth-node; built from the checkout when empty
-	machines int
-	pool     string // IPv4 prefix that machines' ranges are cut from
-	address  string // that machines reach the server at; put on the loopback device for the run
-	verbose  bool
-}
-
-func defaults() options {
-	return options{machines: 3, pool: "10.233.0.0/20", address: "10.233.240.1"}
-}
+const limit = 25 * time.Minute
 
 func main() {
 	o := defaults()
-	flag.StringVar(&o.node, "berth-node", o.node, "the agent; built from the checkout when empty")
-	flag.IntVar(&o.machines, "machines", o.machines, "how many machines")
+	flag.StringVar(&o.docker, "docker", o.docker, "the engine's address")
 	flag.StringVar(&o.pool, "pool", o.pool, "IPv4 prefix that machines' ranges are cut from")
+	flag.StringVar(&o.network, "network-pool", o.network, "IPv4 prefix that app networks are cut from")
 	flag.StringVar(&o.address, "address", o.address, "IPv4 address of the server, which nothing else uses")
-	flag.BoolVar(&o.verbose, "v", o.verbose, "print the log of the shard")
+	flag.IntVar(&o.machines, "machines", o.machines, "machines of the group; 0 leaves all out but the virtual one")
+	flag.IntVar(&o.replicas, "replicas", o.replicas, "replicas of the app, a multiple of the machines")
+	flag.IntVar(&o.changes, "changes", o.changes, "changes of the app under load")
+	flag.IntVar(&o.kills, "kills", o.kills, "kills of the control plane, at most one in a change")
+	flag.IntVar(&o.rate, "rate", o.rate, "plain requests a second that have to be achieved")
+	flag.BoolVar(&o.vm, "vm", o.vm, "boot a virtual machine at the end")
+	flag.BoolVar(&o.verbose, "v", o.verbose, "show the ends of the logs even when all is well")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -42,26 +35,13 @@ func main() {
 	stop()
 	code := 0
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "e2emachines:", err)
+		fmt.Println("e2emachines:", err)
 		code = 1
 	}
-	for _, l := range r.leaked {
-		fmt.Println("leaked:", l)
+	for _, p := range r.problems(o) {
+		fmt.Println(p)
+		code = 1
 	}
 	fmt.Println(r)
-	if r.registered != o.machines || len(r.leaked) > 0 || r.failed > 0 {
-		code = 1
-	}
 	os.Exit(code)
-}
-
-// result is what a run counted.
-type result struct {
-	created, registered int
-	leaked              []string
-	failed              int // requests
-}
-
-func (r result) String() string {
-	return fmt.Sprintf("machines: %d created, %d registered, %d leaked, %d failed requests", r.created, r.registered, len(r.leaked), r.failed)
 }

@@ -2,239 +2,179 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
-	"github.com/berth-cloud/berth/instances/config"
-	"github.com/berth-cloud/berth/instances/infra"
-	"github.com/berth-cloud/berth/instances/infra/netns"
-	"github.com/berth-cloud/berth/instances/secrets"
-	"github.com/berth-cloud/berth/instances/shard"
-	"github.com/berth-cloud/berth/instances/storage"
+	"github.com/containerd/errdefs"
+	moby "github.com/moby/moby/client"
+
+	"github.com/berth-cloud/berth/test/images/image"
 )
 
 const (
-	module  = "github.com/berth-cloud/berth"
-	tenant  = "acme"
-	group   = "web"
-	cleanup = 60 * time.Second
+	module       = "github.com/berth-cloud/berth"
+	buildTimeout = 10 * time.Minute // a first compilation on a small machine
+	cleanup      = 2 * time.Minute
+	tail         = 8 << 10 // of a log, when it is shown
 )
 
-// stand is a shard in this process, and the folder in which everything of it is.
-type stand struct {
-	dir   string
-	o     options
-	log   *slog.Logger
-	shard *shard.Shard
-	owner infra.Owner
-	infra infra.Provider
-	opts  shard.Options
-	// At which the shard listens; port 0 until it does for the first time.
-	registrations, agents string
+// versions of the app's image.
+var versions = [2]string{"v1", "v2"}
 
-	undo []func(context.Context) error // in the order in which it was made
-	stop func() error                  // ends the shard; nil: none runs
+// stand is what all of a run shares: programs, images, and an address of this host that
+// machines can reach.
+type stand struct {
+	o          options
+	dir        string // all files
+	name       string
+	repository string // of the images
+	engine     *moby.Client
+	addressed  bool // the host has the address, and by us
+	planes     []*plane
 }
 
-func newStand(ctx context.Context, o options) (_ *stand, err error) {
+// erect builds everything. The stand is to be torn down even when an error comes with it.
+func erect(ctx context.Context, o options) (*stand, error) {
 	dir, err := os.MkdirTemp("", "berth-e2emachines-")
 	if err != nil {
 		return nil, err
 	}
-	out := io.Discard
-	if o.verbose {
-		out = os.Stderr
-	}
-	s := &stand{dir: dir, o: o, log: slog.New(slog.NewTextHandler(out, nil)), owner: infra.Owner{ClusterID: "e2e", Shard: "one"}}
-	s.undo = append(s.undo, func(context.Context) error { return os.RemoveAll(dir) })
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.close())
-		}
-	}()
-	if s.o.node == "" {
-		if s.o.node, err = s.build(ctx, "berth-node"); err != nil {
-			return s, err
-		}
-	}
-	if err := s.takeAddress(ctx); err != nil {
+	name := fmt.Sprintf("em%06x", os.Getpid()&0xffffff)
+	s := &stand{o: o, dir: dir, name: name, repository: "berth-e2emachines/" + name}
+	if s.engine, err = image.Connect(o.docker); err != nil {
 		return s, err
 	}
-	s.registrations, s.agents = net.JoinHostPort(o.address, "0"), net.JoinHostPort(o.address, "0")
-	s.undo = append(s.undo, func(context.Context) error { return s.end() })
-	return s, s.open(ctx)
+	if err := s.build(ctx); err != nil {
+		return s, err
+	}
+	if err := ip(ctx, "add", o.address); err != nil {
+		return s, err
+	}
+	s.addressed = true
+	return s, nil
 }
 
-func (s *stand) build(ctx context.Context, program string) (string, error) {
-	binary := filepath.Join(s.dir, program)
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, module+"/cmd/"+program)
+// build makes the programs and the images.
+func (s *stand) build(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
+	defer cancel()
+	args := []string{"build", "-o", s.dir + "/"}
+	for _, program := range []string{"berth", "berthd", "berth-node"} {
+		args = append(args, module+"/cmd/"+program)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", program, err, out)
+		return fmt.Errorf("build the binaries: %w\n%s", err, out)
 	}
-	return binary, nil
-}
-
-// takeAddress gives this host the address at which every machine can reach it.
-func (s *stand) takeAddress(ctx context.Context) error {
-	ip := func(ctx context.Context, verb string) error {
-		out, err := exec.CommandContext(ctx, "ip", "address", verb, s.o.address+"/32", "dev", "lo").CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("ip address %s %s: %w: %s", verb, s.o.address, err, out)
-		}
-		return nil
-	}
-	if err := ip(ctx, "add"); err != nil {
+	web, err := image.Compile(ctx, module+"/test/images/web")
+	if err != nil {
 		return err
 	}
-	s.undo = append(s.undo, func(ctx context.Context) error { return ip(ctx, "del") })
+	for _, version := range versions {
+		img, err := image.Assemble(web, image.Config{Env: map[string]string{"VERSION": version}, Labels: map[string]string{"made.for": s.name}})
+		if err != nil {
+			return err
+		}
+		if _, err := image.Load(ctx, s.engine, s.repository+":"+version, img); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// open starts the shard, at the addresses that it had before.
-func (s *stand) open(ctx context.Context) error {
-	registrations, err := new(net.ListenConfig).Listen(ctx, "tcp4", s.registrations)
+func (s *stand) program(name string) string { return filepath.Join(s.dir, name) }
+
+// ip gives the loopback device an address, or takes it.
+func ip(ctx context.Context, verb, address string) error {
+	out, err := exec.CommandContext(ctx, "ip", "address", verb, address+"/32", "dev", "lo").CombinedOutput()
 	if err != nil {
-		return err
+		return fmt.Errorf("ip address %s %s: %w: %s", verb, address, err, out)
 	}
-	agents, err := new(net.ListenConfig).Listen(ctx, "tcp4", s.agents)
-	if err != nil {
-		return errors.Join(err, registrations.Close())
-	}
-	s.registrations, s.agents = registrations.Addr().String(), agents.Addr().String()
-	if s.opts.Storage == nil {
-		err = s.prepare()
-	}
-	if err == nil {
-		s.shard, err = shard.Open(ctx, s.opts)
-	}
-	if err != nil {
-		return errors.Join(err, registrations.Close(), agents.Close())
-	}
-	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan error, 1)
-	go func() { ended <- s.shard.Serve(serving, registrations, agents) }()
-	s.stop = func() error {
-		cancel()
-		return errors.Join(<-ended, s.shard.Close())
-	}
-	return s.shard.Manager.RebuildCache(ctx)
+	return nil
 }
 
-// end stops the shard, if it runs. What it made goes on.
-func (s *stand) end() error {
-	if s.stop == nil {
-		return nil
-	}
-	err := s.stop()
-	s.stop = nil
-	return err
-}
-
-// prepare makes the bucket and the configuration.
-func (s *stand) prepare() error {
-	path, err := s.configure()
-	if err != nil {
-		return err
-	}
-	s.opts, err = s.options(path)
-	return err
-}
-
-func (s *stand) options(path string) (o shard.Options, err error) {
-	bucket := filepath.Join(s.dir, "bucket")
-	if err := os.Mkdir(bucket, 0o700); err != nil {
-		return o, err
-	}
-	objects, err := storage.OpenDirectory(bucket)
-	if err != nil {
-		return o, err
-	}
-	s.undo = append(s.undo, func(context.Context) error { return objects.Close() })
-	key, err := secrets.NewKey(secrets.GenerateKey())
-	if err != nil {
-		return o, err
-	}
-	sealed, err := secrets.NewObjects(storage.Scoped(objects, "cluster/secret"), secrets.Keys{Primary: key})
-	if err != nil {
-		return o, err
-	}
-	loader, err := config.NewLoader(config.LoaderOptions{Source: config.NewFile(path), Logger: s.log})
-	if err != nil {
-		return o, err
-	}
-	open := func(ctx context.Context, o infra.Options) (infra.Provider, error) {
-		p, err := netns.Open(ctx, o)
-		s.infra = p
-		return p, err
-	}
-	providers, err := infra.NewRegistry(map[string]infra.OpenFunc{netns.Kind: open})
-	if err != nil {
-		return o, err
-	}
-	return shard.Options{
-		ServerID: "e2e", Storage: objects, Secrets: sealed, Loader: loader, Providers: providers,
-		CacheDir: filepath.Join(s.dir, "cache"), Logger: s.log,
-	}, nil
-}
-
-// userdata is what a machine begins with. It is a template, of which the strings come
-// out quoted as JSON and YAML have them.
-const userdata = `#cloud-config
-write_files:
-  - path: /var/lib/berth/agent/ca.crt
-    content: {{ printf "%q" .Cluster.CACert }}
-  - path: /var/lib/berth/agent/nonce.jwt
-    permissions: "0600"
-    content: {{ .Nonce }}
-  - path: /var/lib/berth/agent/bootstrap.json
-    permissions: "0600"
-    content: '{"cluster_id":"{{ .Cluster.ID }}","shard":"{{ .Server.Shard }}","instance_id":"{{ .Instance.ID }}","registration_addr":"{{ .Server.RegistrationAddr }}","agent_addr":"{{ .Server.AgentAddr }}"}'
-`
-
-func (s *stand) configure() (string, error) {
-	type object = map[string]any
-	text, err := json.MarshalIndent(object{
-		"cluster": object{"id": s.owner.ClusterID},
-		"shard": object{
-			"name": s.owner.Shard,
-			"provider": object{"kind": netns.Kind, "options": object{
-				"dir":     filepath.Join(s.dir, "machines"),
-				"program": []string{s.o.node, "netns-init"},
-				"agent":   []string{s.o.node, "agent"},
-				"subnets": object{"main": s.o.pool},
-			}},
-			"server":       object{"registration_addr": s.registrations, "agent_addr": s.agents},
-			"subnet_pools": object{"machines": []string{"main"}},
-		},
-		"templates": object{"node": object{
-			"kind": "nod", "arch": "amd64", "subnet_pool": "machines", "userdata": object{"content": userdata},
-		}},
-		"groups": object{tenant: object{group: object{"template": "node", "size": s.o.machines}}},
-	}, "", "  ")
+// freeAddr is a port of an address of this host that nobody has at the moment.
+func freeAddr(ctx context.Context, host string) (string, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp4", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(s.dir, "machines.jsonc")
-	return path, os.WriteFile(path, text, 0o600)
+	defer l.Close()
+	return l.Addr().String(), nil
 }
 
-// close undoes what was made, last first.
-func (s *stand) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), cleanup)
+// tearDown removes all that the stand made. With show, the ends of the logs are printed
+// first.
+func (s *stand) tearDown(ctx context.Context, show bool) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 	defer cancel()
 	var errs []error
-	for i := len(s.undo) - 1; i >= 0; i-- {
-		errs = append(errs, s.undo[i](ctx))
+	for _, p := range s.planes {
+		if show {
+			p.showLogs()
+		}
+		errs = append(errs, p.close(ctx))
 	}
-	s.undo = nil
+	errs = append(errs, s.endProcesses())
+	if s.engine != nil {
+		for _, version := range versions {
+			_, err := s.engine.ImageRemove(ctx, s.repository+":"+version, moby.ImageRemoveOptions{Force: true})
+			if err != nil && !errdefs.IsNotFound(err) {
+				errs = append(errs, err)
+			}
+		}
+		errs = append(errs, s.engine.Close())
+	}
+	if s.addressed {
+		errs = append(errs, ip(ctx, "del", s.o.address))
+	}
+	errs = append(errs, os.RemoveAll(s.dir))
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("clean up: %w", err)
+	}
+	return nil
+}
+
+// endProcesses kills what still runs one of the stand's own programs: data planes, which
+// are in sessions of their own, and machines, if any are left.
+func (s *stand) endProcesses() error {
+	var errs []error
+	for _, pid := range s.running("") {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			errs = append(errs, err)
+		}
+	}
 	return errors.Join(errs...)
+}
+
+// running are the processes that run a program of the stand's, but for those whose first
+// argument is the one given.
+func (s *stand) running(but string) (pids []int) {
+	links, err := filepath.Glob("/proc/[0-9]*/exe")
+	if err != nil {
+		return nil // the pattern is a good one
+	}
+	for _, link := range links {
+		target, err := os.Readlink(link)
+		if err != nil || !strings.HasPrefix(target, s.dir+"/") {
+			continue
+		}
+		line, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "cmdline"))
+		if args := strings.Split(string(line), "\x00"); but != "" && len(args) > 1 && args[1] == but {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }

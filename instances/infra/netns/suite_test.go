@@ -13,10 +13,23 @@ import (
 	"github.com/berth-cloud/berth/secrets"
 )
 
+// brief leaves out of a run of all tests what takes long with a real engine in every
+// machine; `make conformance` runs every case.
+const brief = "BERTH_TEST_BRIEF"
+
 func TestMachinesOfNamespacesKeepTheContract(t *testing.T) {
-	infratest.Run(t, func(t testing.TB) infratest.Fixture {
-		return fixture(newBench(t), true)
-	})
+	groups := map[string]bool{}
+	for _, c := range infratest.Cases() {
+		group, _, _ := strings.Cut(c.Name, "/")
+		if os.Getenv(brief) != "" && groups[group] {
+			continue
+		}
+		groups[group] = true
+		t.Run(c.Name, func(t *testing.T) { c.Run(t, fixture(newBench(t), true)) })
+	}
+	if os.Getenv(brief) != "" {
+		t.Logf("%s is set: the first case of every group, %d of %d; make conformance runs all", brief, len(groups), len(infratest.Cases()))
+	}
 }
 
 // With an engine that only answers there can be more machines at once.

@@ -71,8 +71,8 @@ func bootDisk(code []byte) []byte {
 // leaves is removed at its end, and then nothing of it may be there.
 func newBench(t testing.TB, change ...func(*qemu.Config)) *bench {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("makes real machines, and this is a short run")
+	if os.Getenv("BERTH_TEST_VM") == "" {
+		t.Skip("boots virtual machines: `make vm` sets BERTH_TEST_VM=1")
 	}
 	var programs []string
 	for _, program := range []string{"qemu-system-x86_64", "qemu-img"} {

@@ -154,7 +154,7 @@ func (p *Provider) build(ctx context.Context, f folder, r record, req infra.Crea
 		return err
 	}
 	note := step{"started", func() error { return writeFile(root, startedFile, nil) }}
-	life, err := takeLife(root)
+	life, err := awaitLife(ctx, root, r)
 	if errors.Is(err, errLocked) {
 		// A call that was cut has started it.
 		if err := ready(ctx, root, r); err != nil {
@@ -167,7 +167,7 @@ func (p *Provider) build(ctx context.Context, f folder, r record, req infra.Crea
 	}
 	defer life.Close()
 	err = p.take([]step{
-		{"disk", func() error { return p.makeDisk(ctx, root, f, r) }},
+		{"disk", func() error { return p.makeDisk(ctx, root, f, r, life) }},
 		{"seed", func() error { return writeSeed(root, r, req.UserData) }},
 		{"launch", func() error { return p.launch(ctx, root, f, r, life) }},
 		note,
@@ -176,4 +176,23 @@ func (p *Provider) build(ctx context.Context, f folder, r record, req infra.Crea
 		p.logger.InfoContext(ctx, "machine started", "instance", r.InstanceID, "machine", r.ProviderID)
 	}
 	return err
+}
+
+// awaitLife takes a machine's life. It is errLocked when the machine's process may have
+// it; what a call that was cut left at work on the disk is waited for.
+func awaitLife(ctx context.Context, root *os.Root, r record) (*os.File, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandTime)
+	defer cancel()
+	for {
+		life, err := takeLife(root)
+		if !errors.Is(err, errLocked) {
+			return life, err
+		}
+		if made, err2 := hasDisk(root, r); err2 != nil || made {
+			return nil, errors.Join(err, err2)
+		}
+		if err := pause(ctx, endEvery); err != nil {
+			return nil, fmt.Errorf("what makes its disk has not ended: %w", err)
+		}
+	}
 }

@@ -6,8 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/berth-cloud/berth/instances/infra"
 	"github.com/berth-cloud/berth/instances/infra/qemu"
@@ -83,4 +88,110 @@ func TestAProviderThatIsKilledWhileItMakesAMachineLeavesOneOrNone(t *testing.T) 
 		b.gone(ctx, p, req.InstanceID)
 	}
 	t.Logf("after the kill they were %v", left)
+}
+
+// The names by which the test's own program is a tool that makes a disk and never comes
+// to an end by itself. One goes on whatever becomes of who started it.
+const (
+	stayingTool = "a-tool-that-stays"
+	goingTool   = "a-tool-that-goes"
+)
+
+// toolMain begins the disk that it was asked for.
+func toolMain(tool, disk string) int {
+	if filepath.Base(tool) == stayingTool && unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0) != nil {
+		return 1
+	}
+	if os.WriteFile(disk, []byte(strconv.Itoa(os.Getpid())), 0o600) != nil {
+		return 1
+	}
+	<-time.After(time.Minute)
+	return 0
+}
+
+// killedAtItsDisk kills a provider while a tool makes the disk of a machine.
+func (b *bench) killedAtItsDisk(ctx context.Context, tool string) (req infra.CreateInstanceRequest, pid int) {
+	b.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	at := filepath.Join(b.t.TempDir(), tool)
+	if err := os.Symlink(self, at); err != nil {
+		b.t.Fatal(err)
+	}
+	settings, err := json.Marshal(map[string]any{
+		"dir": b.config.Dir, "images": b.config.Images, "types": b.config.Types, "image_tool": at,
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	req = request("")
+	made := exec.CommandContext(ctx, self, createCommand, string(settings), req.InstanceID)
+	if err := made.Start(); err != nil {
+		b.t.Fatal(err)
+	}
+	for pid == 0 {
+		said, _ := os.ReadFile(b.file(req.InstanceID, diskInWork))
+		if pid, _ = strconv.Atoi(string(said)); pid == 0 && !pause(ctx) {
+			b.t.Fatal("the tool does not begin")
+		}
+	}
+	b.t.Cleanup(func() { _ = unix.Kill(pid, unix.SIGKILL) })
+	_ = made.Process.Kill()
+	_ = made.Wait()
+	return req, pid
+}
+
+const diskInWork = "disk.qcow2.new"
+
+// Two that write one disk destroy it.
+func TestWhatStillMakesADiskForAKilledProviderIsWaitedFor(t *testing.T) {
+	b := newBench(t)
+	ctx := patient(t)
+	req, pid := b.killedAtItsDisk(ctx, stayingTool)
+	p := b.open(owner)
+	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	if _, err := p.CreateInstance(short, req); !infra.PerhapsCreated(err) {
+		t.Errorf("a create while another makes the disk: %v", err)
+	}
+	if said, err := os.ReadFile(b.file(req.InstanceID, diskInWork)); err != nil || string(said) != strconv.Itoa(pid) {
+		t.Errorf("the disk that another makes is %q, %v", said, err)
+	}
+	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.CreateInstance(ctx, req); err != nil {
+		t.Fatal(err)
+	}
+	b.becomes(ctx, p, req.InstanceID, infra.StatusRunning)
+	b.gone(ctx, p, req.InstanceID)
+}
+
+func TestWhatMakesADiskEndsWithItsProvider(t *testing.T) {
+	b := newBench(t)
+	ctx := patient(t)
+	req, _ := b.killedAtItsDisk(ctx, goingTool)
+	p := b.open(owner)
+	if _, err := p.CreateInstance(ctx, req); err != nil {
+		t.Fatal(err)
+	}
+	b.becomes(ctx, p, req.InstanceID, infra.StatusRunning)
+}
+
+// A delete leaves nobody who would write into the folder after it.
+func TestADeleteEndsWhatStillMakesADiskForAKilledProvider(t *testing.T) {
+	b := newBench(t)
+	ctx := patient(t)
+	req, pid := b.killedAtItsDisk(ctx, stayingTool)
+	b.gone(ctx, b.open(owner), req.InstanceID)
+	for unix.Kill(pid, 0) == nil { // whoever adopts it has to see its end as well
+		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err != nil || strings.Contains(string(stat), ") Z ") {
+			break
+		}
+		if !pause(ctx) {
+			t.Fatal("it is still there")
+		}
+	}
 }

@@ -10,9 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -135,19 +137,18 @@ func ready(ctx context.Context, root *os.Root, r record) error {
 	}
 }
 
-// makeDisk lays the machine's disk over its image's.
-func (p *Provider) makeDisk(ctx context.Context, root *os.Root, f folder, r record) error {
-	if r.Image.Disk == "" {
-		return nil
-	}
-	if made, err := has(root, diskFile); err != nil || made {
+// makeDisk lays the machine's disk over its image's. What writes it has the machine's
+// life as well: it may outlive this program, and nobody else writes or removes the
+// disk before it has ended.
+func (p *Provider) makeDisk(ctx context.Context, root *os.Root, f folder, r record, life *os.File) error {
+	if made, err := hasDisk(root, r); err != nil || made {
 		return err
 	}
 	args := []string{"create", "-q", "-f", "qcow2", "-F", r.Image.Format, "-b", r.Image.Disk, diskFile + unfinished}
 	if r.Type.DiskMiB > 0 {
 		args = append(args, strconv.Itoa(r.Type.DiskMiB)+"M")
 	}
-	if err := command(ctx, f.path, p.config.ImageTool, args...); err != nil {
+	if err := command(ctx, f.path, life, p.config.ImageTool, args...); err != nil {
 		return err
 	}
 	if err := root.Chmod(diskFile+unfinished, 0o600); err != nil {
@@ -156,13 +157,26 @@ func (p *Provider) makeDisk(ctx context.Context, root *os.Root, f folder, r reco
 	return finish(root, diskFile)
 }
 
-// command runs a program in a folder to its end.
-func command(ctx context.Context, dir, program string, args ...string) error {
+// hasDisk reports whether the machine's disk is made, or it is to have none.
+func hasDisk(root *os.Root, r record) (bool, error) {
+	if r.Image.Disk == "" {
+		return true, nil
+	}
+	return has(root, diskFile)
+}
+
+// command runs a program in a folder to its end. It inherits a file, and the kernel
+// ends it when this program ends.
+func command(ctx context.Context, dir string, inherit *os.File, program string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
+	// The kernel watches the thread that starts it and not the program.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	var said bytes.Buffer
 	c := exec.CommandContext(ctx, program, args...)
-	c.Dir, c.Env = dir, environment
+	c.Dir, c.Env, c.ExtraFiles = dir, environment, []*os.File{inherit}
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	c.Stderr = &limited{&said}
 	c.WaitDelay = time.Second
 	if err := c.Run(); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/berth-cloud/berth/internal/docker"
 )
 
-// Call names a method of docker.Runtime.
+// Call names a method of docker.Runtime or docker.ImageMover.
 type Call string
 
 // The calls. ExitState counts as an inspect. CallAny, in a fault, is every call.
@@ -32,6 +32,8 @@ const (
 	CallEvents        Call = "events"
 	CallImage         Call = "image"
 	CallPull          Call = "pull"
+	CallSaveImage     Call = "save-image"
+	CallLoadImage     Call = "load-image"
 	CallEnsureVolume  Call = "ensure-volume"
 	CallListVolumes   Call = "list-volumes"
 	CallRemoveVolume  Call = "remove-volume"
@@ -41,12 +43,13 @@ const (
 	CallRemoveNetwork Call = "remove-network"
 )
 
-// Calls are all calls, in the order of docker.Runtime.
+// Calls are all calls, in the order of docker.Runtime, with those of docker.ImageMover
+// beside Pull.
 func Calls() []Call {
 	return []Call{
 		CallInfo, CallCreate, CallStart, CallStop, CallSignal, CallRemove, CallUpdate, CallInspect, CallList, CallLogs,
 		CallStats, CallExec, CallCopyInto, CallEvents,
-		CallImage, CallPull, CallEnsureVolume, CallListVolumes, CallRemoveVolume, CallVolumeSizes,
+		CallImage, CallPull, CallSaveImage, CallLoadImage, CallEnsureVolume, CallListVolumes, CallRemoveVolume, CallVolumeSizes,
 		CallCreateNetwork, CallListNetworks, CallRemoveNetwork,
 	}
 }
@@ -54,7 +57,7 @@ func Calls() []Call {
 // Mutates reports whether the call may change something.
 func (c Call) Mutates() bool {
 	switch c {
-	case CallCreate, CallStart, CallStop, CallSignal, CallRemove, CallUpdate, CallExec, CallCopyInto, CallPull,
+	case CallCreate, CallStart, CallStop, CallSignal, CallRemove, CallUpdate, CallExec, CallCopyInto, CallPull, CallLoadImage,
 		CallEnsureVolume, CallRemoveVolume, CallCreateNetwork, CallRemoveNetwork:
 		return true
 	}

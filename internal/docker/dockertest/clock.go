@@ -25,6 +25,8 @@ type Clock struct {
 	alarm  *time.Timer // wall only: fires at the first timer
 	after  []func()    // run once the lock is released
 
+	scripts map[string]Behaviour // of images that were saved, by id: an archive cannot hold them
+
 	changed bool // since the wakers were last told
 	wakers  map[chan struct{}]struct{}
 }

@@ -48,6 +48,7 @@ type Engine struct {
 var (
 	_ docker.Runtime            = (*Engine)(nil)
 	_ docker.ExitStateInspector = (*Engine)(nil)
+	_ docker.ImageMover         = (*Engine)(nil)
 )
 
 // Option configures an engine.

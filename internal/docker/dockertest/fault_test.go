@@ -1,6 +1,7 @@
 package dockertest_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/netip"
@@ -53,6 +54,13 @@ func mutations() map[dockertest.Call]mutation {
 		}, func(w *world) bool { _, ok := w.FileIn("c0", "/etc/motd"); return ok }},
 		dockertest.CallPull: {func(w *world) { w.AddRemote("r/i:1", dockertest.Remote{}) }, func(w *world) error { return w.Pull(w.ctx, "r/i:1", nil, nil) },
 			func(w *world) bool { _, err := w.Image(w.ctx, "r/i:1"); return err == nil }},
+		dockertest.CallLoadImage: {func(w *world) { plain(w) },
+			func(w *world) error {
+				var archive bytes.Buffer
+				w.must(w.SaveImage(w.ctx, "c0", &archive))
+				return w.LoadImage(w.ctx, &archive)
+			},
+			func(w *world) bool { return happened(w, dockertest.DidLoadImage) }},
 		dockertest.CallEnsureVolume:  {func(*world) {}, volume, has},
 		dockertest.CallRemoveVolume:  {func(w *world) { w.must(volume(w)) }, func(w *world) error { return w.RemoveVolume(w.ctx, "vol") }, func(w *world) bool { return !has(w) }},
 		dockertest.CallCreateNetwork: {func(*world) {}, network, nets},

@@ -27,6 +27,7 @@ const (
 	DidCreateNetwork Did = "create-network"
 	DidRemoveNetwork Did = "remove-network"
 	DidPull          Did = "pull"
+	DidLoadImage     Did = "load-image"
 )
 
 // Actor is who did it.

@@ -113,7 +113,7 @@ func SuiteCases() []SuiteCase {
 	var out []SuiteCase
 	for _, part := range [][]SuiteCase{
 		engineCases, containerCases, stopCases, restartCases, addressCases, portCases,
-		listCases, logCases, eventCases, imageCases, volumeCases, networkCases,
+		listCases, logCases, eventCases, imageCases, moveCases, volumeCases, networkCases,
 		execCases, copyCases, statsCases, signalCases, hardeningCases,
 	} {
 		out = append(out, part...)

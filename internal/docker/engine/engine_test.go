@@ -18,7 +18,10 @@ import (
 	"github.com/berth-cloud/berth/internal/docker/engine"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testimage.SideBySide(6)
+	goleak.VerifyTestMain(m)
+}
 
 // rig is a client on the real engine with a network of its own, and a label
 // that marks all it makes. Everything is gone when the test ends.

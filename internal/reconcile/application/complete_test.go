@@ -29,6 +29,7 @@ func TestAJobRunsOnceForEveryRelease(t *testing.T) {
 }
 
 func TestAJobThatFails(t *testing.T) {
+	withoutRace(t)
 	for name, c := range map[string]struct {
 		image   string
 		restart spec.Restart

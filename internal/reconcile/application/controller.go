@@ -72,6 +72,9 @@ func (c *Controller) Reconcile(ctx context.Context) (reconcile.Result, error) {
 	done, err := c.execute(ctx, w, plan.Actions)
 	res := reconcile.Result{Conditions: []reconcile.Condition{plan.Condition}, RequeueAfter: plan.Requeue}
 	if err != nil {
+		if c.recovers(err) {
+			res.Conditions = result(reconcile.False, ReasonNodeRecovering, err.Error()).Conditions
+		}
 		c.logger.WarnContext(ctx, "pass stopped at an action", "service", c.service, "error", err)
 		return res, err
 	}

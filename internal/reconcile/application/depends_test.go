@@ -57,6 +57,7 @@ func (r *rig) part() store.AttemptService {
 }
 
 func TestAServiceWaitsForWhatItDependsOn(t *testing.T) {
+	withoutRace(t)
 	onDB := func(c spec.DependsStatus) func(*spec.Service) {
 		return func(s *spec.Service) {
 			s.DependsOn = []spec.Dependency{{Service: "db", Condition: c}}
@@ -150,6 +151,7 @@ func onDB(s *spec.Service) {
 }
 
 func TestEveryTryOfAFirstDeployWaitsForWhatItDependsOn(t *testing.T) {
+	withoutRace(t)
 	for image, shape := range map[string]func(*spec.Service){"good:1": func(*spec.Service) {}, "job:1": asJob(spec.RestartNo)} {
 		web := startRig(t)
 		db := web.beside("db")
@@ -169,6 +171,7 @@ func TestEveryTryOfAFirstDeployWaitsForWhatItDependsOn(t *testing.T) {
 }
 
 func TestADependencyThatGoesAwayLaterStopsNobody(t *testing.T) {
+	withoutRace(t)
 	for name, c := range map[string]struct {
 		image string
 		shape func(*spec.Service)

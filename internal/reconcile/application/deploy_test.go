@@ -350,6 +350,7 @@ func TestTheReleaseBeforeIsHeldAndComesBackWithoutAStart(t *testing.T) {
 }
 
 func TestAnAttemptEndsWhenTheDataPlaneStaysAwayAndTrafficMovesWhenItIsBack(t *testing.T) {
+	withoutRace(t)
 	r := startRig(t)
 	r.plane.down = true
 	r.apply(r.spec("good:1"))

@@ -101,7 +101,7 @@ func (c *Controller) performAll(ctx context.Context, w *World, batch []Action) (
 func (c *Controller) perform(ctx context.Context, w *World, a *Action) error {
 	switch a.Kind {
 	case ActPull:
-		c.puller.Start(c.service, w.Desired.AttemptID, a.Why, c.registryAuth(a.Why))
+		c.puller.Start(c.rt, c.service, w.Desired.AttemptID, a.Why, c.registryAuth(a.Why))
 		return nil
 	case ActWriteRelease:
 		return c.writeRelease(ctx, w, a.Release)
@@ -208,10 +208,26 @@ func (c *Controller) create(ctx context.Context, w *World, a *Action) error {
 	if docker.IsNotFound(err) {
 		c.networks.Invalidate(w.Desired.AppID)
 	}
-	if img := memberImage(a.Release, a.Member, m.Role); docker.IsImageNotFound(err) && !img.Local {
-		c.puller.Start(c.service, w.Desired.AttemptID, img.Resolved, c.registryAuth(img.Resolved))
+	if img := memberImage(a.Release, a.Member, m.Role); docker.IsImageNotFound(err) && (!img.Local || c.imagesMove) {
+		return c.fetch(w, img, err)
 	}
 	return err
+}
+
+// fetch begins to bring the image of a container that could not be made to where it is
+// missing. Of one that only other nodes may have, a fetch that failed is the last word.
+func (c *Controller) fetch(w *World, img store.MemberImage, missing error) error {
+	if !img.Local {
+		c.puller.Start(c.rt, c.service, w.Desired.AttemptID, img.Resolved, c.registryAuth(img.Resolved))
+		return missing
+	}
+	switch state := c.puller.State(c.service, w.Desired.AttemptID, img.ImageID); {
+	case state.Failure != "":
+		return missing
+	case !state.Pulling:
+		c.puller.Start(c.rt, c.service, w.Desired.AttemptID, img.ImageID, nil)
+	}
+	return fmt.Errorf("%w: image %s is on its way from another node: %w", ErrHeld, img.Image, missing)
 }
 
 // addresses takes the container's address, and those of what else lasts in its

@@ -259,6 +259,9 @@ func (c *Controller) owns(s *docker.ContainerState) bool {
 func (c *Controller) look(ctx context.Context, w *World, s *docker.ContainerState) (*Member, error) {
 	rec := c.memory.record(c.service, s.ID)
 	full, at, due := rec.known(s)
+	if s.Away {
+		return c.lookAway(w, s, rec, full), nil
+	}
 	if due {
 		var err error
 		if full, err = c.inspect(ctx, s); err != nil || full == nil {
@@ -271,7 +274,9 @@ func (c *Controller) look(ctx context.Context, w *World, s *docker.ContainerStat
 		case docker.StatusRunning, docker.StatusCreated, docker.StatusPaused, docker.StatusRemoving:
 		}
 	}
-	return rec.member(full, w.Now, w.Timing), nil
+	m := rec.member(full, w.Now, w.Timing)
+	m.Node = s.Node
+	return m, nil
 }
 
 // inspect returns the full state, or nil when the container is gone. Where it

@@ -19,7 +19,7 @@ func (c *Controller) gatherNew(ctx context.Context, w *World) error {
 			ref = w.Desired.Image
 		}
 		img, err := c.keptImage(ctx, w, m, ref)
-		if err == nil && img.Present == nil {
+		if err == nil && img.Present == nil && img.Fetch == "" {
 			img, err = c.imageState(ctx, w, ref)
 		}
 		if err != nil {
@@ -55,6 +55,12 @@ func (c *Controller) keptImage(ctx context.Context, w *World, m spec.Member, ref
 	}
 	img, err := c.rt.Image(ctx, known.ImageID)
 	switch {
+	case docker.IsImageNotFound(err) && c.imagesMove:
+		if state := c.puller.State(c.service, w.Desired.AttemptID, known.ImageID); state.Failure == "" {
+			state.Ref, state.Fetch = ref, known.ImageID
+			return state, nil
+		}
+		return ImageState{}, nil
 	case docker.IsImageNotFound(err):
 		return ImageState{}, nil
 	case err != nil:

@@ -43,7 +43,7 @@ func (c *Controller) due(w *World) []asked {
 		for j := range g.Members {
 			m := &g.Members[j]
 			s := specFor(r, m)
-			if m.Role == spec.RoleInit || m.Status != docker.StatusRunning || s.Name == "" {
+			if m.Role == spec.RoleInit || m.Status != docker.StatusRunning || s.Name == "" || m.Away {
 				continue
 			}
 			unproven := !serving || m.Recheck
@@ -145,7 +145,7 @@ func (c *Controller) quoteLate(ctx context.Context, w *World) {
 		}
 		for j := range g.Members {
 			m := &g.Members[j]
-			if m.Status != docker.StatusRunning {
+			if m.Status != docker.StatusRunning || m.Away {
 				continue
 			}
 			late := probed(specFor(r, m)) && expired(m, &r.Spec, w.Now)

@@ -2,6 +2,7 @@ package application
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/berth-cloud/berth/internal/docker"
@@ -45,6 +46,10 @@ type Member struct {
 	// RestartAt is when it may be started again after a crash; zero: now.
 	RestartAt time.Time
 	LastLog   []string // its last lines, once it has ended
+	Node      string   // whose engine has it; "" is this machine
+	// Away: its node cannot be asked, and this is what was last seen there. Nothing
+	// is done to it and it is asked for nothing; what took traffic keeps it.
+	Away bool
 }
 
 // Main is the member that serves, with the status "" while it does not stand.
@@ -99,6 +104,11 @@ func (g *Group) Running() bool {
 		}
 	}
 	return false
+}
+
+// away reports whether any member is on a node that cannot be asked.
+func (g *Group) away() bool {
+	return slices.ContainsFunc(g.Members, func(m Member) bool { return m.Away })
 }
 
 // runs reports whether every container that should last runs.

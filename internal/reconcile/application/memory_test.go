@@ -35,9 +35,9 @@ func TestNothingIsRememberedOfADeletedService(t *testing.T) {
 
 func TestAFetchForADeletedServiceEnds(t *testing.T) {
 	began, ended := make(chan struct{}), make(chan struct{})
-	p := NewPuller(slowPull{began: began}, time.Now, func(string) { close(ended) })
+	p := NewPuller(time.Now, func(string) { close(ended) })
 	defer p.Close()
-	p.Start("shop-web", 1, "big:1", nil)
+	p.Start(slowPull{began: began}, "shop-web", 1, "big:1", nil)
 	<-began
 	p.Drop("shop-web")
 	select {

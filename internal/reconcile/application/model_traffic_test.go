@@ -114,6 +114,7 @@ func (m *model) halfwayOperations() map[string]func(*rapid.T) {
 // TestAChangeHalfwayCostsNoLastReplica is the model of changes that are overtaken,
 // turn round or come again while parts of what serves end and run again.
 func TestAChangeHalfwayCostsNoLastReplica(t *testing.T) {
+	withoutRace(t)
 	defer fewerChecks(t, 10)()
 	rapid.Check(t, func(rt *rapid.T) {
 		st, closeStore := freshStore(t)

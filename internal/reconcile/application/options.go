@@ -34,6 +34,8 @@ type deps struct {
 	kept          func(id string) docker.VolumeSpec
 	timing        Timing
 	addressRest   time.Duration
+	recovering    bool               // a node of it is back since a moment
+	imagesMove    bool               // the engine brings images to where they are missing
 	planned       func(*World, Plan) // sees every plan; for tests
 }
 
@@ -94,7 +96,7 @@ func (c *Controller) complete() {
 		}
 	}
 	if c.puller == nil {
-		c.puller = NewPuller(c.rt, c.now, nil)
+		c.puller = NewPuller(c.now, nil)
 	}
 }
 
@@ -173,6 +175,16 @@ func WithRegistryAuth(auth func(ref string) *docker.RegistryAuth) Option {
 func WithLabels(labels map[string]string) Option {
 	return func(c *Controller) { c.extraLabels = labels }
 }
+
+// WithNodeRecovering says that a node of the service is back since a moment: what does
+// not stand there yet, a network or an address, is waited for and fails no attempt.
+func WithNodeRecovering(recovering bool) Option {
+	return func(c *Controller) { c.recovering = recovering }
+}
+
+// WithImagesMoved says that the engine, asked to pull an image by its id, brings it from
+// another node.
+func WithImagesMoved(moved bool) Option { return func(c *Controller) { c.imagesMove = moved } }
 
 // WithProber sets how containers are probed; the default dials them.
 func WithProber(p Prober) Option { return func(c *Controller) { c.prober = p } }

@@ -1,6 +1,7 @@
 package application
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ func PlanPass(w World) Plan {
 	default:
 		p.converge()
 	}
+	p.spareAway()
 	return p.plan
 }
 
@@ -180,7 +182,7 @@ func (p *planner) resolve() {
 			p.recheck()
 			p.progress(ReasonPullingImage, img.Progress)
 		default:
-			p.act(Action{Kind: ActPull, Why: img.Ref})
+			p.act(Action{Kind: ActPull, Why: cmp.Or(img.Fetch, img.Ref)})
 			p.recheck()
 			p.progress(ReasonResolvingImage, "image "+img.Ref+" is not on the engine: asking its registry")
 		}

@@ -220,7 +220,7 @@ func startedBefore(m *Member, attempt time.Time) bool {
 }
 
 func targetOf(r *store.Release, g *Group) store.ActiveTarget {
-	t := store.ActiveTarget{Container: g.Name, Replica: g.Replica}
+	t := store.ActiveTarget{Container: g.Name, Replica: g.Replica, Node: g.Main().Node}
 	if r.Spec.Port > 0 {
 		t.Address = netip.AddrPortFrom(g.Main().Address, uint16(r.Spec.Port))
 	}

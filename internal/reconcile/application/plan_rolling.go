@@ -140,7 +140,7 @@ func (p *planner) oldGroups(goal *store.Release, want int) []*Group {
 		}
 	}
 	slices.SortStableFunc(old, func(a, b *Group) int {
-		order := cmp.Compare(rank(p.serves(a)), rank(p.serves(b)))
+		order := cmp.Or(cmp.Compare(rank(!a.away()), rank(!b.away())), cmp.Compare(rank(p.serves(a)), rank(p.serves(b))))
 		if !goal.Spec.ReplicaExclusive() {
 			order = cmp.Or(order, cmp.Compare(rank(a.Running()), rank(b.Running())))
 		}
@@ -243,7 +243,7 @@ func (p *planner) rollBring(goal *store.Release, old []*Group, room int) {
 	room -= standing
 	kept := map[int]bool{} // replicas whose predecessor runs on, or is started again
 	for _, g := range old {
-		if g.Running() || p.wanted[g] {
+		if !g.away() && (g.Running() || p.wanted[g]) { // what is away is in nobody's way
 			room--
 		}
 		kept[g.Replica] = kept[g.Replica] || p.wanted[g]

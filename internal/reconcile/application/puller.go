@@ -14,7 +14,6 @@ import (
 // Puller fetches images beside the passes, each once for a service at a time.
 // When a fetch ends it wakes the service.
 type Puller struct {
-	rt      docker.Runtime
 	now     func() time.Time
 	wake    func(service string)
 	Timeout time.Duration // of one fetch; 10 minutes by default
@@ -39,11 +38,11 @@ type pull struct {
 }
 
 // NewPuller builds a puller; wake may be nil.
-func NewPuller(rt docker.Runtime, now func() time.Time, wake func(service string)) *Puller {
+func NewPuller(now func() time.Time, wake func(service string)) *Puller {
 	if wake == nil {
 		wake = func(string) {}
 	}
-	p := &Puller{rt: rt, now: now, wake: wake, Timeout: 10 * time.Minute, pulls: map[pullKey]*pull{}, Logger: slog.New(slog.DiscardHandler)}
+	p := &Puller{now: now, wake: wake, Timeout: 10 * time.Minute, pulls: map[pullKey]*pull{}, Logger: slog.New(slog.DiscardHandler)}
 	p.Spawn = func(f func()) { p.wg.Go(f) }
 	return p
 }
@@ -62,9 +61,9 @@ func (p *Puller) State(service string, attempt int64, ref string) ImageState {
 	return ImageState{Failure: pl.failure, FailureDetail: pl.detail}
 }
 
-// Start begins to fetch ref for an attempt; fetches for an earlier one end. auth
-// may be nil.
-func (p *Puller) Start(service string, attempt int64, ref string, auth *docker.RegistryAuth) {
+// Start begins to fetch ref to an engine for an attempt; fetches for an earlier one end.
+// auth may be nil.
+func (p *Puller) Start(rt docker.Runtime, service string, attempt int64, ref string, auth *docker.RegistryAuth) {
 	ctx, cancel := context.WithTimeout(context.Background(), p.Timeout)
 	key := pullKey{service, ref}
 	p.mu.Lock()
@@ -84,7 +83,7 @@ func (p *Puller) Start(service string, attempt int64, ref string, auth *docker.R
 	p.mu.Unlock()
 	p.Spawn(func() {
 		defer cancel()
-		err := p.rt.Pull(ctx, ref, auth, func(pr docker.PullProgress) { p.note(pl, ref, pr) })
+		err := rt.Pull(ctx, ref, auth, func(pr docker.PullProgress) { p.note(pl, ref, pr) })
 		p.finish(key, pl, err)
 	})
 }

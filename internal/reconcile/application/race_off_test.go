@@ -2,6 +2,10 @@
 
 package application
 
+import "testing"
+
+func withoutRace(*testing.T) {}
+
 // modelChecks times rapid.steps below is 20,000 steps.
 const modelChecks = "400"
 

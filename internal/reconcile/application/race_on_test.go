@@ -2,6 +2,14 @@
 
 package application
 
+import "testing"
+
+// withoutRace leaves a long test that has one goroutine to the run without the race
+// detector, which `make test` has as well.
+func withoutRace(t *testing.T) {
+	t.Skip("it has one goroutine and takes ten times as long under the race detector; make test runs it without")
+}
+
 // modelChecks is small under the race detector, which makes the store some
 // twenty times slower; `make test` runs the models without it as well.
 const modelChecks = "3"

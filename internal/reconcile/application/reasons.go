@@ -34,6 +34,13 @@ const (
 	ReasonStrategyUnknown Reason = "StrategyUnrecognized"
 )
 
+// Reasons of a service that is, all or in part, on a node that cannot be reached.
+const (
+	ReasonNodeOffline    = "NodeOffline"     // nothing is touched; what it runs goes on
+	ReasonNoNode         = "NoNodeAvailable" // there is none that it may run on
+	ReasonNodeRecovering = "NodeRecovering"  // the node is back since a moment, and not all of it stands again
+)
+
 // Reasons of a service whose liveness probe fails.
 const (
 	ReasonLivenessDegraded   Reason = "LivenessDegraded"         // some probes in a row failed, not yet enough

@@ -26,6 +26,9 @@ func (c *Controller) refused(w *World, a Action, err error) error {
 	if buildGone(&a, err) {
 		reason = ReasonImageNotFound
 	}
+	if c.recovers(err) {
+		return fmt.Errorf("a node of it is back since a moment: %w", err)
+	}
 	if reason == "" && !elsewhere(err) && c.memory.noteError(c.service) >= patience {
 		reason = lastingReason(a.Kind)
 		if errors.Is(err, store.ErrSubnetFull) {
@@ -39,10 +42,16 @@ func (c *Controller) refused(w *World, a Action, err error) error {
 	return err
 }
 
+// recovers reports whether an error may pass by itself, as a node of the service has only
+// come back.
+func (c *Controller) recovers(err error) bool {
+	return c.recovering && (docker.IsNotFound(err) || docker.IsUnavailable(err) || errors.Is(err, docker.ErrAddressInUse) || errors.Is(err, docker.ErrInvalid))
+}
+
 // buildGone reports whether a release cannot be made any more: its image was built
 // on this machine, and no registry has it.
 func buildGone(a *Action, err error) bool {
-	return a.Kind == ActCreate && a.Release != nil && memberImage(a.Release, a.Member, specOf(a.Release, a.Member).Role).Local && docker.IsImageNotFound(err)
+	return a.Kind == ActCreate && a.Release != nil && !errors.Is(err, ErrHeld) && memberImage(a.Release, a.Member, specOf(a.Release, a.Member).Role).Local && docker.IsImageNotFound(err)
 }
 
 // ErrHeld is what an engine under a controller says of an effect that waits for

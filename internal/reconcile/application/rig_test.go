@@ -147,7 +147,7 @@ func (r *rig) controller() *Controller {
 
 // puller fetches within the pass: virtual time has no background.
 func (r *rig) puller() *Puller {
-	p := NewPuller(r.engine, r.clock.Now, nil)
+	p := NewPuller(r.clock.Now, nil)
 	p.Spawn = func(f func()) { f() }
 	if r.store.puller == nil {
 		r.store.puller = p

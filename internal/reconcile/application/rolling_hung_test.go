@@ -22,6 +22,7 @@ func (r *rig) servesOnce() string {
 }
 
 func TestAChangeReplacesReplicasThatRunAndCannotServe(t *testing.T) {
+	withoutRace(t)
 	for name, shape := range map[string]func(*spec.Service){
 		"rolling": asRolling("", ""), "rolling without surge": asRolling("0", "1"), "stateful": asStateful, "blue-green": withReplicas(3),
 	} {
@@ -67,6 +68,7 @@ func TestARollingChangeThatFailsTakesNoReplicaAwayForGood(t *testing.T) {
 }
 
 func TestARollingChangeComesToItsOwnNumberOfReplicas(t *testing.T) {
+	withoutRace(t)
 	for name, shape := range map[string]func(*spec.Service){"rolling": asRolling("", ""), "stateful": asStateful} {
 		for _, to := range []int{1, 2, 5} {
 			for _, after := range []int{0, 3, 8, 13} { // passes of a change that it overtakes

@@ -78,7 +78,10 @@ type Failure struct {
 
 // ImageState is how far the resolution of an image is.
 type ImageState struct {
-	Ref     string
+	Ref string
+	// Fetch is what to ask for where it is not present, "" for Ref: what a restart keeps
+	// is another image than its tag may lead to by now.
+	Fetch   string
 	Present *docker.Image
 	Pulling bool
 	// Failure is set when the pull of this attempt failed for good.

@@ -8,10 +8,11 @@ import (
 	"github.com/berth-cloud/berth/internal/store"
 )
 
-const nodeColumns = `id, cordoned, draining_since, drain_by, offline_since, lost_at`
+const nodeColumns = `id, cordoned, draining_since, drain_by, offline_since, volumes, checked_at`
 
 func scanNode(r rowScanner) (n store.Node, err error) {
-	err = r.Scan(&n.ID, &n.Cordoned, asTime(&n.DrainingSince), asTime(&n.DrainBy), asTime(&n.OfflineSince), asTime(&n.LostAt))
+	err = r.Scan(&n.ID, &n.Cordoned, asTime(&n.DrainingSince), asTime(&n.DrainBy), asTime(&n.OfflineSince),
+		asJSON(&n.Volumes), asTime(&n.CheckedAt))
 	return n, err
 }
 
@@ -26,9 +27,13 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 
 // SaveNode implements store.NodeStore.
 func (s *Store) SaveNode(ctx context.Context, n store.Node) error {
-	err := s.writer.do(ctx, func(t *tx) error {
-		return t.do(`INSERT OR REPLACE INTO nodes (`+nodeColumns+`) VALUES (?, ?, ?, ?, ?, ?)`,
-			n.ID, n.Cordoned, stamp(n.DrainingSince), stamp(n.DrainBy), stamp(n.OfflineSince), stamp(n.LostAt))
+	volumes, err := toJSON(n.Volumes)
+	if err != nil {
+		return fmt.Errorf("save node %q: %w", n.ID, err)
+	}
+	err = s.writer.do(ctx, func(t *tx) error {
+		return t.do(`INSERT OR REPLACE INTO nodes (`+nodeColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			n.ID, n.Cordoned, stamp(n.DrainingSince), stamp(n.DrainBy), stamp(n.OfflineSince), volumes, stamp(n.CheckedAt))
 	})
 	if err != nil {
 		return fmt.Errorf("save node %q: %w", n.ID, err)
@@ -45,10 +50,10 @@ func (s *Store) DeleteNode(ctx context.Context, id string) error {
 	return nil
 }
 
-const placementColumns = `app_id, nodes, why, updated_at`
+const placementColumns = `app_id, nodes, lost, attempt_id, updated_at`
 
 func scanPlacement(r rowScanner) (p store.Placement, err error) {
-	err = r.Scan(&p.AppID, asJSON(&p.Nodes), &p.Why, asTime(&p.UpdatedAt))
+	err = r.Scan(&p.AppID, asJSON(&p.Nodes), asJSON(&p.Lost), &p.Attempt, asTime(&p.UpdatedAt))
 	return p, err
 }
 
@@ -97,5 +102,9 @@ func (t *tx) savePlacement(p store.Placement) error {
 	if err != nil {
 		return err
 	}
-	return t.do(`INSERT OR REPLACE INTO placements (`+placementColumns+`) VALUES (?, ?, ?, ?)`, p.AppID, nodes, p.Why, stamp(p.UpdatedAt))
+	lost, err := toJSON(p.Lost)
+	if err != nil {
+		return err
+	}
+	return t.do(`INSERT OR REPLACE INTO placements (`+placementColumns+`) VALUES (?, ?, ?, ?, ?)`, p.AppID, nodes, lost, p.Attempt, stamp(p.UpdatedAt))
 }

@@ -24,6 +24,41 @@ import (
 // Run runs every case. open is called for each with the path of the engine's socket.
 // The cases run side by side: most of their time is spent waiting for the engine.
 func Run(t *testing.T, open func(t testing.TB, socket string) docker.Runtime) {
+	run(t, dockertest.SuiteCases(), open)
+}
+
+// ways are cases that between them go every way that a call takes to an engine and
+// back: a question and its answer, both when they are done and when they are given up; a
+// refusal; a body that is sent; an answer that goes on until it ends, or whoever reads
+// it does; and a connection that both ends write to, and close one side of.
+var ways = []string{
+	"InfoDescribesTheEngine", "StartRunsAndRepeatedStartSucceeds", "CreateOfATakenNameIsAConflict",
+	"ADoneContextEndsACall", "CallsMayOverlap", "StopKillsAfterTheGraceRoundedUp",
+	"FilesLandInTheVolumeOfAContainerThatNeverStarted", "PullBringsTheImageAndReportsProgress", "PullHonoursItsContext",
+	"LogsAreWholeLinesInOrderWithStreamAndTime", "FollowEndsWithTheContainer", "FollowEndsWithItsContext",
+	"EventsFollowTheLifeOfAContainer", "EventsEndWithTheirContext",
+	"ACommandsOutputsAreApartAndItsCodeIsReturned", "InputReachesACommandAndEnds",
+	"AnInputThatNeverEndsDoesNotHoldACommandThatEnded", "ACommandAnswersWhileItReads", "ADoneContextEndsTheAttachment",
+	"ACommandEndsWithItsContainer", "AnErrorOfAWriterEndsTheAttachment", "ATerminalIsOneStream",
+}
+
+// RunWays runs only the cases for which it matters how the engine is reached, for a
+// client that another run holds to all of them.
+func RunWays(t *testing.T, open func(t testing.TB, socket string) docker.Runtime) {
+	all := dockertest.SuiteCases()
+	var cases []dockertest.SuiteCase
+	for _, name := range ways {
+		i := slices.IndexFunc(all, func(c dockertest.SuiteCase) bool { return c.Name == name })
+		if i < 0 {
+			t.Fatalf("the suite has no case %s", name)
+		}
+		cases = append(cases, all[i])
+	}
+	t.Logf("%d of %d cases", len(cases), len(all))
+	run(t, cases, open)
+}
+
+func run(t *testing.T, cases []dockertest.SuiteCase, open func(t testing.TB, socket string) docker.Runtime) {
 	socket := testimage.Socket(t)
 	base := dockertest.Fixture{Wait: poll, HostPort: func() int { return freePort(t) }}
 	probe := testimage.Build(t, socket, "probe")
@@ -35,7 +70,7 @@ func Run(t *testing.T, open func(t testing.TB, socket string) docker.Runtime) {
 	base.UnknownImage = public.Host + "/none:1"
 	base.PrivateAuth = docker.RegistryAuth{Username: private.Username, Password: private.Password, ServerAddress: private.Host}
 	seed := newSeed()
-	for _, c := range dockertest.SuiteCases() {
+	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			fx := base

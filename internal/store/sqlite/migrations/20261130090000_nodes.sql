@@ -7,12 +7,14 @@ CREATE TABLE nodes (
     draining_since INTEGER,
     drain_by       INTEGER,
     offline_since  INTEGER,
-    lost_at        INTEGER
+    volumes        TEXT NOT NULL,
+    checked_at     INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE placements (
     app_id     TEXT NOT NULL PRIMARY KEY REFERENCES apps (name) ON DELETE CASCADE,
     nodes      TEXT NOT NULL,
-    why        TEXT NOT NULL,
+    lost       TEXT NOT NULL,
+    attempt_id INTEGER NOT NULL,
     updated_at INTEGER
 ) STRICT, WITHOUT ROWID;

@@ -1,4 +1,4 @@
-package dockertest_test
+package simsuite
 
 import (
 	"fmt"

@@ -1,0 +1,346 @@
+package fleet_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/berth-cloud/berth/internal/docker"
+	"github.com/berth-cloud/berth/internal/docker/dockertest"
+)
+
+func TestReplicasAreMadeOnTheNodesOfTheirPlacement(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	p := on("", "n1", "n2")
+	r.up(p, 4)
+	r.wantListed(r.For(p), "0a1b2c3d here running", "0a1b2c3d-r1 n1 running", "0a1b2c3d-r2 n2 running", "0a1b2c3d-r3 here running")
+	r.wantListed(r.All(), r.listed(r.For(p))...)
+	for i, id := range []string{"", "n1", "n2", ""} {
+		if name := replica(i).Name; !slices.Contains(r.names(id), name) {
+			t.Errorf("%s is not on %q: %v", name, id, r.names(id))
+		}
+		s, err := r.For(p).Inspect(r.ctx, replica(i).Name)
+		if err != nil || s.Node != id || s.Address != replica(i).Network.Address {
+			t.Errorf("inspected %+v, %v", s, err)
+		}
+	}
+	nets, err := r.engine("n1").ListNetworks(r.ctx, map[string]string{docker.LabelInstance: instance})
+	if err != nil || len(nets) != 1 || nets[0].Name != appNet || nets[0].Subnets[0] != appSubnet || nets[0].Labels[docker.LabelApp] != app {
+		t.Errorf("networks on n1: %+v, %v", nets, err)
+	}
+}
+
+func TestCallsFindTheContainerWhereverItIs(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	r.up(on("n1", "n2"), 2)
+	for what, open := range map[string]bool{"as it was made": false, "after a restart of the daemon": true} {
+		if open {
+			r.open(nil)
+		}
+		for _, rt := range []docker.Runtime{r.All(), r.For(on("")), r.For(on("n1", "n2"))} {
+			name := replica(1).Name
+			r.must(rt.Update(r.ctx, name, docker.ContainerUpdate{Resources: &docker.Resources{MemoryBytes: 1 << 26}}))
+			r.must(rt.CopyInto(r.ctx, name, "/etc", []docker.File{{Path: "f"}}))
+			r.must(rt.Signal(r.ctx, name, "HUP"))
+			if _, err := rt.Stats(r.ctx, name); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+			r.must(rt.Stop(r.ctx, name, 0))
+			r.must(rt.Start(r.ctx, name))
+			if err := rt.Start(r.ctx, "nobody"); !docker.IsNotFound(err) {
+				t.Errorf("%s: %v", what, err)
+			}
+			r.must(rt.Remove(r.ctx, "nobody"))
+		}
+	}
+	r.must(r.All().Stop(r.ctx, replica(1).Name, 0))
+	r.must(r.For(on("")).Remove(r.ctx, replica(1).Name))
+	if len(r.names("n2")) > 0 {
+		t.Errorf("left on n2: %v", r.names("n2"))
+	}
+}
+
+func TestWhatRanOnANodeThatIsOfflineIsListedAsItWasSeen(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	p := on("n1", "n2")
+	r.up(p, 2)
+	r.set("n1", false)
+	rt := r.For(p)
+	r.wantListed(rt, "0a1b2c3d n1 running away", "0a1b2c3d-r1 n2 running")
+	r.wantListed(r.All(), "0a1b2c3d n1 running away", "0a1b2c3d-r1 n2 running")
+	name := replica(0).Name
+	for what, call := range map[string]func() error{
+		"inspect": func() error { _, err := rt.Inspect(r.ctx, name); return err },
+		"stop":    func() error { return rt.Stop(r.ctx, name, 0) },
+		"start":   func() error { return rt.Start(r.ctx, name) },
+		"remove":  func() error { return rt.Remove(r.ctx, name) },
+		"logs":    func() error { return rt.Logs(r.ctx, name, docker.LogOptions{}, nil) },
+		"exec":    func() error { _, err := rt.Exec(r.ctx, name, docker.ExecSpec{}); return err },
+		"create":  func() error { _, err := rt.Create(r.ctx, replica(2)); return err },
+		"create elsewhere": func() error {
+			_, err := r.For(on("n2")).Create(r.ctx, replica(0))
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) { wantErr(t, call(), docker.ErrUnavailable, "node n1", "offline") })
+	}
+	if _, err := rt.Inspect(r.ctx, "nobody"); !docker.IsNotFound(err) {
+		t.Errorf("what was never on n1: %v", err)
+	}
+	r.set("n1", true)
+	r.wantListed(r.For(p), "0a1b2c3d n1 running", "0a1b2c3d-r1 n2 running")
+}
+
+func TestWhatIsOnANodeThatNobodySawSinceTheStartMayBeThere(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	p := on("n1", "n2")
+	r.up(p, 2)
+	r.set("n1", false)
+	r.open(nil)
+	rt := r.For(p)
+	r.wantListed(rt, "0a1b2c3d-r1 n2 running")
+	_, err := rt.Inspect(r.ctx, replica(0).Name)
+	wantErr(t, err, docker.ErrUnavailable, "n1")
+	wantErr(t, rt.Remove(r.ctx, replica(0).Name), docker.ErrUnavailable, "n1")
+	if _, err := rt.Inspect(r.ctx, replica(1).Name); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestANodeThatNobodyKnowsIsAway(t *testing.T) {
+	r := newRig(t, "n1")
+	rt := r.For(on("n9"))
+	_, err := rt.Inspect(r.ctx, replica(0).Name)
+	wantErr(t, err, docker.ErrUnavailable, "n9")
+	_, err = rt.Create(r.ctx, replica(0))
+	wantErr(t, err, docker.ErrUnavailable, "n9")
+}
+
+func TestWhatIsOnANodeThatIsGoneOrGivenUpIsNotFound(t *testing.T) {
+	for what, end := range map[string]func(r *rig){
+		"gone":                   func(r *rig) { r.gone("n1") },
+		"given up":               func(r *rig) { r.set("n1", false); r.GiveUp("n1") },
+		"given up, before start": func(r *rig) { r.set("n1", false); r.open(nil); r.GiveUp("n1") },
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newRig(t, "n1", "n2")
+			r.up(on("n1", "n2"), 2)
+			end(r)
+			rt := r.For(on("n2"))
+			r.wantListed(rt, "0a1b2c3d-r1 n2 running")
+			if _, err := rt.Inspect(r.ctx, replica(0).Name); !docker.IsNotFound(err) {
+				t.Errorf("inspect: %v", err)
+			}
+			r.must(rt.Remove(r.ctx, replica(0).Name))
+			_, err := rt.Create(r.ctx, replica(0))
+			r.must(err)
+			r.must(rt.Start(r.ctx, replica(0).Name))
+			r.wantListed(rt, "0a1b2c3d n2 running", "0a1b2c3d-r1 n2 running")
+			_, err = r.For(on("n1")).Create(r.ctx, replica(5))
+			wantErr(t, err, docker.ErrUnavailable, "n1", "placed anew")
+		})
+	}
+}
+
+func TestAMachineThatIsForgottenIsAwayUntilItIsSaidToBeGone(t *testing.T) {
+	r := newRig(t, "n1")
+	r.up(on("n1"), 1)
+	r.others.mu.Lock()
+	delete(r.others.all, "n1")
+	r.others.mu.Unlock()
+	r.wantListed(r.For(on("")), "0a1b2c3d n1 running away")
+	r.Gone("n1")
+	r.wantListed(r.For(on("")))
+	if _, err := r.For(on("")).Inspect(r.ctx, replica(0).Name); !docker.IsNotFound(err) {
+		t.Error(err)
+	}
+}
+
+func TestANodeThatIsGivenUpIsListedAgainOnceItIsBack(t *testing.T) {
+	r := newRig(t, "n1")
+	r.up(on("n1"), 1)
+	r.set("n1", false)
+	r.GiveUp("n1")
+	r.wantListed(r.For(on("")))
+	if !r.Lost("n1") || r.Lost("n2") {
+		t.Error("it is not known to be lost")
+	}
+	r.set("n1", true)
+	r.wantListed(r.For(on("")), "0a1b2c3d n1 running")
+	r.set("n1", false)
+	r.wantListed(r.For(on("")))
+	r.TakeBack("n1")
+	r.wantListed(r.For(on("")), "0a1b2c3d n1 running away")
+}
+
+func TestASlowNodeIsAwayForOneListing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRigOn(t, dockertest.NewWallClock(), nil, "n1", "n2")
+		p := on("n1", "n2")
+		r.up(p, 2)
+		r.engine("n1").Script(dockertest.Fault{Call: dockertest.CallList, Kind: dockertest.Hang})
+		began := time.Now()
+		r.wantListed(r.For(p), "0a1b2c3d n1 running away", "0a1b2c3d-r1 n2 running")
+		if took := time.Since(began); took != 5*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		r.wantListed(r.For(p), "0a1b2c3d n1 running", "0a1b2c3d-r1 n2 running")
+	})
+}
+
+func TestANodeThatNoPlacementNamesHoldsUpNoListingForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRigOn(t, dockertest.NewWallClock(), nil, "n1", "n2")
+		r.up(on("n1"), 1)
+		r.open(nil)
+		r.engine("n2").Script(dockertest.Fault{Kind: dockertest.Hang, Times: 100})
+		began := time.Now()
+		for range 10 {
+			r.wantListed(r.For(on("n1")), "0a1b2c3d n1 running")
+		}
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("ten listings took %v", took)
+		}
+		began = time.Now()
+		_, err := r.For(on("n1")).Inspect(r.ctx, "nobody")
+		wantErr(t, err, docker.ErrUnavailable, "n2")
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+func TestOneShortAnswerForgetsNothing(t *testing.T) {
+	for _, lie := range []dockertest.Call{dockertest.CallList, dockertest.CallInspect} {
+		r := newRig(t, "n1")
+		r.up(on("n1"), 1)
+		rt := r.For(on("n1"))
+		r.engine("n1").Script(dockertest.Fault{Call: lie, Kind: dockertest.LieOnce, Lie: dockertest.LieOmit})
+		if lie == dockertest.CallList {
+			r.wantListed(rt)
+		} else if _, err := rt.Inspect(r.ctx, replica(0).Name); err != nil {
+			t.Errorf("a lie is believed: %v", err)
+		}
+		r.set("n1", false)
+		r.wantListed(rt, "0a1b2c3d n1 running away")
+	}
+}
+
+func TestACreateWithoutAnAnswerMayHaveMadeIt(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	r.wantListed(r.For(on("n1"))) // n1 was seen
+	r.engine("n1").Script(dockertest.Fault{Call: dockertest.CallCreate, Kind: dockertest.FailAfter})
+	_, err := r.For(on("n1")).Create(r.ctx, replica(0))
+	wantErr(t, err, docker.ErrUnavailable, "n1")
+	r.set("n1", false)
+	rt := r.For(on("n1", "n2"))
+	_, err = rt.Inspect(r.ctx, replica(0).Name)
+	wantErr(t, err, docker.ErrUnavailable, "n1")
+	_, err = r.For(on("n2")).Create(r.ctx, replica(0))
+	wantErr(t, err, docker.ErrUnavailable, "n1")
+	r.set("n1", true)
+	_, err = r.For(on("n2")).Create(r.ctx, replica(0))
+	if !docker.IsUnavailable(err) && !docker.IsConflict(err) {
+		t.Errorf("it is made on n2 too: %v", err)
+	}
+	if s, err := rt.Inspect(r.ctx, replica(0).Name); err != nil || s.Node != "n1" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestANameThatIsOnAnotherNodeIsNotMadeAgain(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	r.up(on("n1"), 1)
+	for _, p := range []string{"n2", ""} {
+		_, err := r.For(on(p)).Create(r.ctx, replica(0))
+		wantErr(t, err, docker.ErrConflict, "node n1")
+	}
+	_, err := r.For(on("n1")).Create(r.ctx, replica(0))
+	wantErr(t, err, docker.ErrConflict)
+}
+
+// What a move left behind is listed in the view of where the app is now.
+func TestAPlacementsViewShowsWhatIsLeftOnOtherNodes(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	r.up(on("n1"), 1)
+	r.wantListed(r.For(on("n2")), "0a1b2c3d n1 running")
+	r.open(nil)
+	r.wantListed(r.For(on("n2")), "0a1b2c3d n1 running")
+	r.wantListed(r.For(on("")), "0a1b2c3d n1 running")
+}
+
+func TestNodesThatHaveNothingToDoWithAnAppAreNotAskedAboutIt(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	r.up(on("n1"), 1)
+	r.listed(r.For(on("n1")))
+	r.engine("n2").ResetCalls()
+	r.here.ResetCalls()
+	for range 10 {
+		r.listed(r.For(on("n1")))
+	}
+	if n, m := r.engine("n2").CallCount(dockertest.CallAny), r.here.CallCount(dockertest.CallAny); n+m > 0 {
+		t.Errorf("n2 was asked %d times, this machine %d times: %+v", n, m, r.here.Calls())
+	}
+}
+
+func TestThisMachinesFailureFailsTheListing(t *testing.T) {
+	r := newRig(t, "n1")
+	r.up(on("", "n1"), 2)
+	r.here.SetDown(true)
+	if list, err := r.For(on("", "n1")).List(r.ctx, ofService()); !docker.IsUnavailable(err) {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+func TestACallerThatLeavesGetsItsOwnError(t *testing.T) {
+	r := newRig(t, "n1")
+	r.up(on("n1"), 1)
+	ctx, cancel := context.WithCancel(r.ctx)
+	cancel()
+	if _, err := r.For(on("n1")).List(ctx, ofService()); err == nil || docker.IsUnavailable(err) || !strings.Contains(err.Error(), context.Canceled.Error()) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestOfTwoWithOneNameTheOneWhereItIsPlacedIsListed(t *testing.T) {
+	for what, c := range map[string]struct {
+		p    []string
+		want string
+	}{
+		"placed on the later node":  {[]string{"n2"}, "n2"},
+		"placed on the first":       {[]string{"n1"}, "n1"},
+		"placed on neither of them": {[]string{"n3"}, "n1"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newRig(t, "n1", "n2", "n3")
+			twin(r, "n1", "n2")
+			p := on(c.p...)
+			r.wantListed(r.For(p), "0a1b2c3d "+c.want+" running")
+			r.wantListed(r.All(), "0a1b2c3d "+c.want+" running")
+			s, err := r.For(p).Inspect(r.ctx, replica(0).Name)
+			if err != nil || s.Node != c.want {
+				t.Errorf("%+v, %v", s, err)
+			}
+		})
+	}
+}
+
+// twin has a container of one name on two nodes, as when the first was given up.
+func twin(r *rig, first, second string) {
+	r.up(on(first), 1)
+	r.set(first, false)
+	r.GiveUp(first)
+	r.up(on(second), 1)
+	r.set(first, true)
+}
+
+func TestAFirstAnswerThatIsShortHidesNothing(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	r.up(on("n1"), 1)
+	r.open(nil)
+	r.engine("n1").Script(dockertest.Fault{Call: dockertest.CallList, Kind: dockertest.LieOnce, Lie: dockertest.LieOmit})
+	r.wantListed(r.For(on("n2")), "0a1b2c3d n1 running")
+}
