@@ -91,8 +91,8 @@ e2e-backend: ## Hold leases of a backend on the real engine while it is killed
 	@$(GO) run ./test/e2ebackend
 
 .PHONY: e2e-machines
-e2e-machines: ## Make machines out of namespaces, join them and run containers on them
-	@scripts/setup
+e2e-machines: ## Change an app on a group of machines that are killed, replaced and removed
+	@scripts/setup vm
 	@$(GO) run ./test/e2emachines
 
 .PHONY: vm
