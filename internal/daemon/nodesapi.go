@@ -31,15 +31,13 @@ func (d *daemon) nodesAPI() api.Nodes {
 	return nodesAPI{d}
 }
 
-// inside and outside are the ids of nodes in here and in the API.
+// inside is a node's id in here, by that in the API.
 func inside(id string) string {
 	if id == wire.LocalNode {
 		return ""
 	}
 	return id
 }
-
-func outside(id string) string { return cmp.Or(id, wire.LocalNode) }
 
 func nodeError(err error) error {
 	switch {

@@ -29,11 +29,15 @@ var errAtRest = errors.New("a group at rest does something")
 func (atRest) CreateInstance(context.Context, instances.CreateInstanceRequest) (*instances.CreateInstanceResponse, error) {
 	return nil, errAtRest
 }
+
 func (atRest) DeleteInstanceFor(context.Context, string, string) error { return errAtRest }
+
 func (atRest) GetInstanceStatusFor(context.Context, string, string) (*instances.InstanceStatus, error) {
 	return nil, errAtRest
 }
-func (atRest) Sign(string) (machinegroup.Sign, bool) { return machinegroup.Sign{HeardAt: time.Now()}, true }
+func (atRest) Sign(string) (machinegroup.Sign, bool) {
+	return machinegroup.Sign{HeardAt: time.Now()}, true
+}
 
 // measureGroups looks at groups of machines that are as they shall be.
 func measureGroups(ctx context.Context, _ options) (_ []line, err error) {
