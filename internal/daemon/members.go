@@ -145,15 +145,34 @@ func (m *members) readJoined(ctx context.Context, listed []shard.Machine) error 
 		if one.Group != instances.JoinedGroup || one.RegisteredAt.IsZero() || m.joined[one.ID] != nil {
 			continue
 		}
-		r, err := m.shard.Manager.Record(ctx, one.Tenant, one.ID)
-		if err != nil && !errors.Is(err, instances.ErrInstanceNotFound) {
+		r, err := m.host(ctx, one)
+		if err != nil {
 			return err
 		}
-		if err == nil && r.Joined != nil {
+		if r != nil {
 			m.joined[one.ID] = r
 		}
 	}
 	return nil
+}
+
+// host is the record of a host that joined, or is to; nil: there is none any more.
+func (m *members) host(ctx context.Context, one *shard.Machine) (*instances.InstanceRecord, error) {
+	r, err := m.shard.Manager.Record(ctx, one.Tenant, one.ID)
+	switch {
+	case errors.Is(err, instances.ErrInstanceNotFound) || err == nil && r.Joined == nil:
+		return nil, nil //nolint:nilnil // it is none
+	case err != nil:
+		return nil, err
+	}
+	return r, nil
+}
+
+// labelsOf are those that a host was given.
+func labelsOf(r *instances.InstanceRecord) map[string]string {
+	labels := maps.Clone(r.Tags)
+	delete(labels, instances.TagName)
+	return labels
 }
 
 // take puts what was listed in place of what was known. The list is whole: a server
@@ -170,8 +189,7 @@ func (m *members) take(listed []shard.Machine, mentioned []string) {
 			Labels: map[string]string{"tenant": one.Tenant, "group": one.Group, "template": one.Template}, Since: one.HeardAt,
 		}
 		if host := m.joined[one.ID]; host != nil {
-			member.Name, member.Labels = host.Joined.Name, maps.Clone(host.Tags)
-			delete(member.Labels, instances.TagName)
+			member.Name, member.Labels = host.Joined.Name, labelsOf(host)
 		}
 		all[one.ID] = member
 	}

@@ -87,6 +87,27 @@ func (n nodesAPI) List(ctx context.Context) ([]wire.Node, error) {
 		}
 		out = append(out, one)
 	}
+	return n.awaited(ctx, machines, out)
+}
+
+// awaited adds the hosts that were given a token and have not joined yet.
+func (n nodesAPI) awaited(ctx context.Context, machines []shard.Machine, out []wire.Node) ([]wire.Node, error) {
+	for i := range machines {
+		one := &machines[i]
+		if one.Group != instances.JoinedGroup || !one.RegisteredAt.IsZero() {
+			continue
+		}
+		r, err := n.d.members.host(ctx, one)
+		if err != nil {
+			return nil, nodeError(err)
+		}
+		if r != nil {
+			out = append(out, wire.Node{
+				ID: one.ID, Name: r.Joined.Name, Kind: wire.NodeJoined, State: wire.NodeOffline, Since: one.CreatedAt,
+				Why: "its host has not joined yet", Labels: labelsOf(r),
+			})
+		}
+	}
 	return out, nil
 }
 
