@@ -212,7 +212,11 @@ func (a *app) drained(n wire.Node) error {
 	case len(n.Apps) == 0:
 		a.printf("%s %s is empty.\n", a.out.green("Done:"), a.out.bold(called(n)))
 	default:
-		a.printf("%s %s, which have to stay.\n", a.out.green("Done:"), areLeft(n.Apps))
+		have := "have"
+		if len(n.Apps) == 1 {
+			have = "has"
+		}
+		a.printf("%s %s, which %s to stay.\n", a.out.green("Done:"), areLeft(n.Apps), have)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/berth-cloud/berth/instances"
@@ -71,7 +72,7 @@ func (n nodesAPI) List(ctx context.Context) ([]wire.Node, error) {
 	out := []wire.Node{here}
 	for _, m := range members {
 		one := wire.Node{ID: m.ID, Name: m.Name, Kind: wire.NodeMachine, Since: m.Since, Labels: m.Labels}
-		one.State, one.Why = n.state(&m, known.rows[m.ID])
+		one.State, one.Why = known.state(&m)
 		if machine := byID[m.ID]; machine != nil {
 			one.Group, one.Address = machine.Group, cmp.Or(machine.IPv4, machine.IPv6)
 			if machine.Group == instances.JoinedGroup {
@@ -114,10 +115,13 @@ func (n nodesAPI) awaited(ctx context.Context, machines []shard.Machine, out []w
 // recovering is for how long a node that is back counts as one that is coming up.
 const recovering = 30 * time.Second
 
-func (n nodesAPI) state(m *fleet.Member, row store.Node) (wire.NodeState, string) {
+func (f *nodeFacts) state(m *fleet.Member) (wire.NodeState, string) {
+	row := f.rows[m.ID]
 	switch {
 	case m.Gone:
 		return wire.NodeGone, "its machine is deleted, or is being deleted"
+	case !m.Online && len(f.lost[m.ID]) > 0:
+		return wire.NodeLost, "started elsewhere: " + strings.Join(f.lost[m.ID], ", ")
 	case !m.Online && !row.OfflineSince.IsZero():
 		return wire.NodeOffline, "not heard of since " + row.OfflineSince.UTC().Format(time.RFC3339)
 	case !m.Online:
@@ -133,10 +137,11 @@ type nodeFacts struct {
 	rows       map[string]store.Node
 	containers map[string]map[string]int // by node and app
 	stays      map[string]map[string]string
+	lost       map[string][]string // apps that gave a node up
 }
 
 func (n nodesAPI) known(ctx context.Context) (*nodeFacts, error) {
-	f := &nodeFacts{rows: map[string]store.Node{}, containers: map[string]map[string]int{}, stays: map[string]map[string]string{}}
+	f := &nodeFacts{rows: map[string]store.Node{}, containers: map[string]map[string]int{}, stays: map[string]map[string]string{}, lost: map[string][]string{}}
 	rows, err := n.d.store.Nodes(ctx)
 	if err != nil {
 		return nil, err
@@ -151,6 +156,9 @@ func (n nodesAPI) known(ctx context.Context) (*nodeFacts, error) {
 	for _, p := range placements {
 		for _, id := range p.Nodes {
 			f.count(id, p.AppID, 0)
+		}
+		for _, id := range p.Lost {
+			f.lost[id] = append(f.lost[id], p.AppID)
 		}
 	}
 	routes, err := n.d.store.Routes(ctx)

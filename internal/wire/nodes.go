@@ -94,12 +94,11 @@ const (
 	HopControl        = "control"         // its agent is connected to the server
 	HopEngine         = "engine"          // its engine answers through the agent
 	HopIngressControl = "ingress-control" // its agent is connected to the data plane
-	HopIngressDial    = "ingress-dial"    // a container on it is reached from the data plane
 )
 
 // NodeCheck is what doctor found at one hop.
 type NodeCheck struct {
-	Hop     string     `json:"hop" doc:"record, registration, control, engine, ingress-control or ingress-dial, in this order."`
+	Hop     string     `json:"hop" doc:"record, registration, control, engine or ingress-control, in this order."`
 	State   CheckState `json:"state" enum:"ok,warning,failed,skipped" doc:"skipped: not looked at, because a hop before it failed."`
 	Message string     `json:"message" doc:"What was found."`
 	At      time.Time  `json:"at,omitzero" doc:"When that was so: the last heartbeat, the end of a certificate, or the moment of the check."`
