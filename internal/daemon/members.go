@@ -23,9 +23,14 @@ import (
 // members are the machines that joined, in memory: what the shard's cache and its hub
 // showed last. A machine is a node from its registration on.
 type members struct {
-	shard *shard.Shard
-	log   *slog.Logger
-	now   func() time.Time
+	hub *hub.Hub
+	log *slog.Logger
+	now func() time.Time
+	// list are all machines, those that were deleted lately too; node is one as it is
+	// connected, record what is kept of one.
+	list   func(ctx context.Context) ([]shard.Machine, error)
+	node   func(id string) (hub.Node, bool)
+	record func(ctx context.Context, tenant, id string) (*instances.InstanceRecord, error)
 	// mentioned are the nodes that something is kept of: one of these that is not among
 	// the machines any more is gone.
 	mentioned func(ctx context.Context) ([]string, error)
@@ -44,7 +49,12 @@ type members struct {
 var _ fleet.Members = (*members)(nil)
 
 func newMembers(s *shard.Shard, log *slog.Logger) *members {
-	return &members{shard: s, log: log, now: time.Now, poked: make(chan struct{}, 1), joined: map[string]*instances.InstanceRecord{}, all: map[string]fleet.Member{}, engines: map[string]*engine.Client{}}
+	return &members{
+		hub: s.Hub, log: log, now: time.Now, node: s.Hub.Node, record: s.Manager.Record,
+		list:  func(ctx context.Context) ([]shard.Machine, error) { return s.Machines(ctx, true) },
+		poked: make(chan struct{}, 1), joined: map[string]*instances.InstanceRecord{},
+		all: map[string]fleet.Member{}, engines: map[string]*engine.Client{},
+	}
 }
 
 // poke has the machines looked at: one has come to be one that goes.
@@ -60,7 +70,7 @@ const membersEvery = 15 * time.Second
 
 // run follows the machines until ctx is done.
 func (m *members) run(ctx context.Context) error {
-	events := m.shard.Hub.Subscribe(256)
+	events := m.hub.Subscribe(256)
 	defer events.Close()
 	tick := time.NewTicker(membersEvery)
 	defer tick.Stop()
@@ -98,7 +108,7 @@ func (m *members) wait(ctx context.Context, events *hub.Subscription, tick <-cha
 // look reads the machines, and tells of those that changed. While this server does not
 // lead, only who is connected is known.
 func (m *members) look(ctx context.Context) error {
-	listed, err := m.shard.Machines(ctx, true)
+	listed, err := m.list(ctx)
 	var mentioned []string
 	if err == nil {
 		mentioned, err = m.mentioned(ctx)
@@ -158,7 +168,7 @@ func (m *members) readJoined(ctx context.Context, listed []shard.Machine) error 
 
 // host is the record of a host that joined, or is to; nil: there is none any more.
 func (m *members) host(ctx context.Context, one *shard.Machine) (*instances.InstanceRecord, error) {
-	r, err := m.shard.Manager.Record(ctx, one.Tenant, one.ID)
+	r, err := m.record(ctx, one.Tenant, one.ID)
 	switch {
 	case errors.Is(err, instances.ErrInstanceNotFound) || err == nil && r.Joined == nil:
 		return nil, nil //nolint:nilnil // it is none
@@ -203,7 +213,7 @@ func (m *members) take(listed []shard.Machine, mentioned []string) {
 
 // connected is a member as the hub sees it.
 func (m *members) connected(now, was fleet.Member) fleet.Member {
-	node, ok := m.shard.Hub.Node(now.ID)
+	node, ok := m.node(now.ID)
 	now.Online = ok && !now.Gone
 	switch {
 	case ok:
@@ -233,7 +243,7 @@ func (m *members) Engine(id string) (docker.Runtime, error) {
 	if client := m.engines[id]; client != nil {
 		return client, nil
 	}
-	dial := m.shard.Hub.Dialer(id, wire.KindEngine)
+	dial := m.hub.Dialer(id, wire.KindEngine)
 	client, err := engine.New(engine.Options{
 		Host: id, Logger: m.log,
 		Dial: func(ctx context.Context) (net.Conn, error) { return dial(ctx, "", "") },
@@ -247,7 +257,7 @@ func (m *members) Engine(id string) (docker.Runtime, error) {
 
 // Dial implements fleet.Members.
 func (m *members) Dial(ctx context.Context, id, address string) (net.Conn, error) {
-	return m.shard.Hub.Dial(ctx, id, wire.KindAddress, address)
+	return m.hub.Dial(ctx, id, wire.KindAddress, address)
 }
 
 // close gives up the connections.
