@@ -48,6 +48,14 @@ func (b *backoff) ended(lasted bool) {
 
 func (b *backoff) reset() { b.next, b.short = 0, 0 }
 
+// bound lets no pause be longer than the time between two heartbeats of an end that has
+// taken the machine: whoever misses three takes it for a dead one, however often that end
+// went away itself before.
+func (b *backoff) bound(heartbeat time.Duration) {
+	b.max = max(min(b.max, heartbeat), b.min)
+	b.next = min(b.next, b.max)
+}
+
 // sleep is false when ctx was done first, and ends early when early does.
 func sleep(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
 	t := time.NewTimer(d)

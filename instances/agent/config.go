@@ -51,7 +51,7 @@ type Timing struct {
 	Write     time.Duration // one frame (10 s)
 	Target    time.Duration // to reach what a dial is for (5 s)
 	RetryMin  time.Duration // the first pause after a failure (500 ms)
-	RetryMax  time.Duration // the longest (30 s)
+	RetryMax  time.Duration // the longest (30 s); a heartbeat, once an end has said how often it wants one
 	RetrySlow time.Duration // after a refusal that only a person ends (5 min)
 	Stable    time.Duration // how long a connection lives to count as one that went well (30 s)
 }

@@ -47,6 +47,7 @@ func (l *link) run(ctx context.Context) {
 		if err == nil {
 			log.Info("connected")
 			resume = s.resume
+			b.bound(s.every)
 			said.over()
 			l.wg.Go(func() { s.run(ctx) })
 			select {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/instances/agent"
+	"github.com/berth-cloud/berth/instances/hub"
 	"github.com/berth-cloud/berth/instances/wire"
 	"github.com/berth-cloud/berth/instances/wire/wiretest"
 )
@@ -63,6 +64,31 @@ func TestAControlPlaneThatIsAwayIsLoggedOnceAndThenNowAndThen(t *testing.T) {
 	if n := strings.Count(r.log.String(), "no connection"); n != 2 {
 		t.Errorf("%d lines: %s", n, r.log)
 	}
+}
+
+// Three heartbeats that are missed are what a machine is replaced after.
+func TestAnEndThatGoesAwayAgainAndAgainIsLookedForOnceAHeartbeatAllTheSame(t *testing.T) {
+	r := newRig(t, wiretest.Machine{})
+	h, addr := plane(t, r.ca, wire.RoleServer, hub.Timing{})
+	cert := r.ca.Agent(t, machine)
+	r.dir = wiretest.Folder(t, r.ca, wiretest.Machine{Instance: machine, Agent: addr, Cert: &cert})
+	r.cfg.Dir, r.cfg.Timing.RetryMax, r.cfg.Timing.Stable = r.dir, time.Hour, time.Hour
+	first := make(chan net.Conn, 1)
+	var dials atomic.Int64
+	r.cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dials.Add(1) > 1 {
+			return nil, errors.New("nobody is there")
+		}
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err == nil {
+			first <- c
+		}
+		return c, err
+	}
+	r.run()
+	r.until("a connection", func() bool { return h.Online(machine) })
+	_ = (<-first).Close()
+	r.until("it is looked for", func() bool { return dials.Load() > 25 })
 }
 
 // Whoever puts a token there starts the agent anew, as a rule.

@@ -211,17 +211,28 @@ func (m *members) take(listed []shard.Machine, mentioned []string) {
 	m.all = all
 }
 
+// backWithin is how long an agent takes at most to find its way back to a control plane that
+// was away for a moment: it looks for it at least once a heartbeat, of ten seconds or less.
+const backWithin = 20 * time.Second
+
 // connected is a member as the hub sees it.
 func (m *members) connected(now, was fleet.Member) fleet.Member {
 	node, ok := m.node(now.ID)
-	now.Online = ok && !now.Gone
+	return connected(now, was, node, ok, m.now())
+}
+
+// connected is a member that was seen like that before, with the id "" if it never was.
+func connected(now, was fleet.Member, node hub.Node, ok bool, at time.Time) fleet.Member {
+	now.Online, now.BackBy = ok && !now.Gone, time.Time{}
 	switch {
 	case ok:
 		now.Since = node.Connected
 	case was.ID != "" && !was.Online:
-		now.Since = was.Since
+		now.Since, now.BackBy = was.Since, was.BackBy
 	case was.ID != "":
-		now.Since = m.now()
+		now.Since, now.BackBy = at, at.Add(backWithin)
+	default:
+		now.BackBy = at.Add(backWithin)
 	}
 	return now
 }

@@ -22,6 +22,9 @@ type Member struct {
 	Online bool
 	Since  time.Time // of Online's value
 	Gone   bool      // its provider or its record says so in so many words
+	// BackBy is until when one that is not online is expected back: it was online a moment
+	// ago, or this process has only begun to look for it. Zero is that it is not.
+	BackBy time.Time
 }
 
 // Members are the machines that joined. All methods are safe for concurrent use;

@@ -15,6 +15,10 @@
 //   - Its node is drained, and it has no volumes: its containers are replaced as by a
 //     restart, so that no request is dropped.
 //
+// A node that was there a moment ago, or that a control plane which has only begun has not
+// heard of yet, is expected back: nothing is given up on it, and nothing is spread without
+// it, until that moment is over.
+//
 // What must never happen here: an app with volumes that is moved away from them; an app
 // that is moved because a store or a node did not answer.
 package nodes

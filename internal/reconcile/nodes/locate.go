@@ -29,8 +29,8 @@ type Location struct {
 }
 
 // Locate is where a service runs. It is decided when there is a reason to, see the
-// package. Errors: placement.ErrNoNode, which names each node and why it is none, and
-// those of the store.
+// package. Errors: placement.ErrNoNode, which names each node and why it is none,
+// placement.ErrAwaited, and those of the store.
 func (n *Nodes) Locate(ctx context.Context, d *store.DesiredService) (Location, error) {
 	p, err := n.opts.Store.PlacementOf(ctx, d.AppID)
 	placed := err == nil
@@ -198,12 +198,11 @@ func (n *Nodes) candidates(ctx context.Context, r *roster, p *store.Placement, a
 		if m.Gone {
 			continue
 		}
-		c := placement.Node{Name: cmp.Or(m.Name, id), Labels: m.Labels, Online: m.Online}
-		add(id, c)
+		add(id, placement.Node{Name: cmp.Or(m.Name, id), Labels: m.Labels, Online: m.Online, Awaited: n.awaited(r, id)})
 	}
 	for _, id := range p.Nodes {
 		if _, joined := r.members[id]; !joined && id != "" {
-			add(id, placement.Node{})
+			add(id, placement.Node{Awaited: n.awaited(r, id)})
 		}
 	}
 	return all, lost, nil

@@ -107,10 +107,24 @@ func (n *Nodes) watched(since time.Time) time.Time {
 	return since
 }
 
-// overdue reports whether a node is offline for so long.
+// overdue reports whether a node is offline for so long. While it is expected back it is
+// not: it may have been this control plane that was away.
 func (n *Nodes) overdue(r *roster, id string, after time.Duration) bool {
 	since, offline := r.offline(id)
-	return offline && !since.IsZero() && !n.opts.Now().Before(n.watched(since).Add(after))
+	return offline && !since.IsZero() && !n.expected(r, id) && !n.opts.Now().Before(n.watched(since).Add(after))
+}
+
+// expected reports whether a node that is offline is to be back in a moment.
+func (n *Nodes) expected(r *roster, id string) bool {
+	m := r.members[id]
+	return !m.Online && !m.Gone && n.opts.Now().Before(m.BackBy)
+}
+
+// awaited reports whether an app may have to wait for a node: it is expected back, or nobody
+// has told of it yet, as in the moments after a start.
+func (n *Nodes) awaited(r *roster, id string) bool {
+	_, joined := r.members[id]
+	return !joined || n.expected(r, id)
 }
 
 // offline reports whether a node cannot be reached, and since when: zero when that is not

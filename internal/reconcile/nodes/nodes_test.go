@@ -296,6 +296,72 @@ func TestANodeThatNobodyTellsOfIsNotGone(t *testing.T) {
 	}
 }
 
+// A control plane that begins anew sees its nodes come back one after another.
+func TestNothingIsPlacedAnewWhileNodesAreOnlyComingBack(t *testing.T) {
+	w := newWorld(t, "a", "b", "c")
+	for id := range w.members {
+		w.set(id, func(m *fleet.Member) { m.Labels = map[string]string{"group": "web"} })
+	}
+	app := func(replicas int) {
+		w.app("shop", replicas, func(s *spec.Service) { spread(s); s.Placement.Labels = map[string]string{"group": "web"} })
+	}
+	app(6)
+	if at := w.at("shop"); at != "a b c a b c" {
+		t.Fatalf("placed on %q", at)
+	}
+	away := func(id string, heard time.Duration) {
+		w.set(id, func(m *fleet.Member) {
+			m.Online, m.Since, m.BackBy = false, w.now.Add(-heard), w.now.Add(20*time.Second)
+		})
+		w.pass(id)
+	}
+	// It was away itself, for longer than a node may be.
+	for _, id := range []string{"a", "b", "c"} {
+		away(id, time.Hour)
+	}
+	if at := w.at("shop"); at != "a b c a b c" {
+		t.Errorf("without a change, on %q", at)
+	}
+	app(9)
+	for _, back := range []string{"a", "b"} {
+		w.set(back, func(m *fleet.Member) { m.Online, m.Since = true, w.now })
+		if _, err := w.located("shop"); !errors.Is(err, placement.ErrAwaited) {
+			t.Errorf("with %s back: %v", back, err)
+		}
+	}
+	w.set("c", func(m *fleet.Member) { m.Online, m.Since = true, w.now })
+	if at := w.at("shop"); at != "a b c a b c a b c" {
+		t.Errorf("with all back, on %q", at)
+	}
+	// One that does not come is waited for no longer than that.
+	away("c", 0)
+	app(8)
+	w.now = w.now.Add(20 * time.Second)
+	if at := w.at("shop"); at != "a b a a b b a b" {
+		t.Errorf("without c, on %q", at)
+	}
+}
+
+func TestNothingIsPlacedAnewBeforeItIsKnownWhichNodesThereAre(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	w.app("busy", 9, nil)
+	w.at("busy")
+	w.app("shop", 2, spread)
+	if at := w.at("shop"); at != "a b" {
+		t.Fatalf("placed on %q", at)
+	}
+	known := w.members
+	w.members = map[string]fleet.Member{}
+	w.app("shop", 4, spread)
+	if _, err := w.located("shop"); !errors.Is(err, placement.ErrAwaited) {
+		t.Errorf("got %v", err)
+	}
+	w.members = known
+	if at := w.at("shop"); strings.Count(at, "a") == 0 || strings.Count(at, "b") == 0 {
+		t.Errorf("on %q", at)
+	}
+}
+
 func TestWhatAGoneNodeHadIsStartedElsewhereAtOnce(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	w.app("shop", 4, func(s *spec.Service) { spread(s); keep(s) })

@@ -23,7 +23,9 @@ type Node struct {
 	Leave bool
 	// Lost: what ran here is given up.
 	Lost bool
-	Load int // replicas of all apps that are placed here
+	// Awaited: it is offline, and expected back in a moment.
+	Awaited bool
+	Load    int // replicas of all apps that are placed here
 }
 
 // Want is what one app asks for.
@@ -47,8 +49,12 @@ type Want struct {
 // ErrNoNode: there is no node that an app may run on.
 var ErrNoNode = errors.New("no node to run on")
 
+// ErrAwaited: a node that an app may run on is expected back in a moment, and without it
+// the app would be placed otherwise.
+var ErrAwaited = errors.New("a node is expected back in a moment")
+
 // Place decides where an app runs, a node for each replica. Errors: ErrNoNode, which says
-// of each node why it is none.
+// of each node why it is none, and ErrAwaited.
 func Place(w Want, nodes []Node) ([]string, error) {
 	nodes = slices.Clone(nodes)
 	slices.SortFunc(nodes, func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
@@ -60,6 +66,9 @@ func Place(w Want, nodes []Node) ([]string, error) {
 			p.open = append(p.open, n)
 		} else {
 			p.unfits = append(p.unfits, n.name()+": "+why)
+		}
+		if p.awaits(n) {
+			p.awaited = n
 		}
 	}
 	switch {
@@ -77,6 +86,8 @@ type placing struct {
 	unfits []string
 	byID   map[string]*Node
 	placed map[string]int // replicas of this app, by node
+	// awaited is a node that the app may run on in a moment; nil: there is none.
+	awaited *Node
 }
 
 func (n *Node) name() string {
@@ -100,6 +111,16 @@ func (p *placing) unfit(n *Node) string {
 		return n.Closed
 	}
 	return p.asked(n)
+}
+
+// awaits reports whether a node is worth waiting for. Of one that the app has, it may not be
+// known yet what it is.
+func (p *placing) awaits(n *Node) bool {
+	return n.Awaited && !n.Online && !n.Lost && n.Closed == "" && (p.asked(n) == "" || slices.Contains(p.w.Has, n.ID))
+}
+
+func (p *placing) wait() error {
+	return fmt.Errorf("%w: app %s: %s", ErrAwaited, p.w.App, p.awaited.name())
 }
 
 // asked says what the app asks for that a node is not.
@@ -159,15 +180,22 @@ func (p *placing) whole() ([]string, error) {
 		}
 	}
 	n := p.least()
-	if n == nil {
+	switch {
+	case n == nil && p.awaited != nil:
+		return nil, p.wait()
+	case n == nil:
 		return nil, p.none()
 	}
 	return []string{n.ID}, nil
 }
 
 // spread keeps what may stay, as far as no node has more than its share, and gives the
-// rest to those that have least.
+// rest to those that have least. It waits for a node that takes a share: what is spread
+// without it stays so until the next change.
 func (p *placing) spread() ([]string, error) {
+	if p.awaited != nil {
+		return nil, p.wait()
+	}
 	out := make([]string, max(p.w.Replicas, 1))
 	share := len(out)
 	if !p.w.Stay && len(p.open) > 0 {

@@ -22,6 +22,7 @@ func loaded(load int) func(*Node)      { return func(n *Node) { n.Load = load } 
 func closed(why string) func(*Node)    { return func(n *Node) { n.Closed = why } }
 func offline(n *Node)                  { n.Online = false }
 func lost(n *Node)                     { n.Online, n.Lost = false, true }
+func awaited(n *Node)                  { n.Online, n.Awaited = false, true }
 func labelled(k, v string) func(*Node) { return func(n *Node) { n.Labels = map[string]string{k: v} } }
 
 func TestWhereAnAppIsPlaced(t *testing.T) {
@@ -50,10 +51,18 @@ func TestWhereAnAppIsPlaced(t *testing.T) {
 		"with its volumes, as it asks":                                       {Want{Has: []string{"a"}, Fixed: "x", Node: "one"}, []Node{node("a", func(n *Node) { n.Name = "one" })}, "[a]"},
 		"nowhere, and why": {Want{App: "shop", Labels: map[string]string{"disk": "ssd"}}, []Node{node(""), node("a", offline), node("b", closed("it is cordoned")), node("c", lost)},
 			"app shop: local: it has not the label disk=ssd; a: it is offline; b: it is cordoned; c: it is lost"},
-		"nowhere when there is no node": {Want{App: "shop"}, nil, "there is none"},
-		"spread over all":               {Want{Spread: true, Replicas: 6}, []Node{node("a"), node("b"), node("c")}, "[a b c a b c]"},
-		"spread over those that fit":    {Want{Spread: true, Replicas: 4}, []Node{node("a"), node("b", offline), node("c")}, "[a c a c]"},
-		"spread, less loaded first":     {Want{Spread: true, Replicas: 2}, []Node{node("a", loaded(3)), node("b", loaded(1)), node("c", loaded(2))}, "[b c]"},
+		"nowhere when there is no node":                         {Want{App: "shop"}, nil, "there is none"},
+		"spread over all":                                       {Want{Spread: true, Replicas: 6}, []Node{node("a"), node("b"), node("c")}, "[a b c a b c]"},
+		"spread over those that fit":                            {Want{Spread: true, Replicas: 4}, []Node{node("a"), node("b", offline), node("c")}, "[a c a c]"},
+		"spread once a node is back that was here a moment ago": {Want{App: "shop", Spread: true, Replicas: 6, Has: []string{"a", "b", "c"}}, []Node{node("a"), node("b", awaited), node("c")}, "a node is expected back in a moment: app shop: b"},
+		"spread once it is known what its node is":              {Want{App: "shop", Spread: true, Replicas: 2, Has: []string{"a"}, Labels: map[string]string{"disk": "ssd"}}, []Node{node(""), node("a", awaited)}, "a node is expected back in a moment: app shop: a"},
+		"what a lost node had, once another one is back":        {Want{App: "shop", Spread: true, Replicas: 3, Has: []string{"a", "b", "c"}, Stay: true}, []Node{node("a"), node("b", awaited), node("c", lost)}, "a node is expected back in a moment: app shop: b"},
+		"spread without waiting for one that is no part of it":  {Want{Spread: true, Replicas: 2, Labels: map[string]string{"disk": "ssd"}}, []Node{node("a", labelled("disk", "ssd")), node("b", awaited)}, "[a a]"},
+		"spread without waiting for one that is closed":         {Want{Spread: true, Replicas: 2}, []Node{node("a"), node("b", awaited, closed("it is cordoned"))}, "[a a]"},
+		"on another one than what is awaited":                   {Want{}, []Node{node("a", awaited), node("b", loaded(9))}, "[b]"},
+		"on what is awaited, when there is no other":            {Want{App: "shop", Node: "a"}, []Node{node("a", awaited), node("b")}, "a node is expected back in a moment: app shop: a"},
+		"where it is while its node is awaited":                 {Want{Has: []string{"a"}}, []Node{node("a", awaited), node("b")}, "[a]"},
+		"spread, less loaded first":                             {Want{Spread: true, Replicas: 2}, []Node{node("a", loaded(3)), node("b", loaded(1)), node("c", loaded(2))}, "[b c]"},
 		"what a lost node had, over the others": {Want{Spread: true, Replicas: 6, Has: []string{"a", "b", "c", "a", "b", "c"}, Stay: true},
 			[]Node{node("a"), node("b"), node("c", lost)}, "[a b a a b b]"},
 		"spread anew over a node that came":        {Want{Spread: true, Replicas: 6, Has: []string{"a", "b", "a", "a", "b", "b"}}, []Node{node("a"), node("b"), node("d")}, "[a b a d b d]"},
@@ -64,7 +73,11 @@ func TestWhereAnAppIsPlaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			at, err := Place(tc.want, tc.nodes)
 			if err != nil {
-				if !errors.Is(err, ErrNoNode) || !strings.Contains(err.Error(), tc.at) {
+				kind := ErrNoNode
+				if strings.HasPrefix(tc.at, ErrAwaited.Error()) {
+					kind = ErrAwaited
+				}
+				if !errors.Is(err, kind) || !strings.Contains(err.Error(), tc.at) {
 					t.Errorf("got %v, want %s", err, tc.at)
 				}
 				return
