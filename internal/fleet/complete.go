@@ -110,7 +110,7 @@ func (f *Fleet) listAll(ctx context.Context, n *node, rt docker.Runtime) ([]dock
 func (f *Fleet) keeper(nodes []string, labels map[string]string) string {
 	if len(nodes) > 1 {
 		f.mu.Lock()
-		placed := f.placed[labels[docker.LabelApp]]
+		placed := f.placed.nodes(labels)
 		f.mu.Unlock()
 		if at, ok := replicaOn(placed, labels); ok && slices.Contains(nodes, at) {
 			return at

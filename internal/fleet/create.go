@@ -63,7 +63,7 @@ func (v *view) elsewhere(r *roll, id, name string) error {
 			continue
 		}
 		v.f.mu.Lock()
-		s := v.f.nodes[other].find(name)
+		s := r.find(other, name)
 		sure := s != nil && !s.maybe && s.misses == 0
 		v.f.mu.Unlock()
 		switch {

@@ -37,7 +37,7 @@ func (f *Fleet) whose(addr netip.Addr) string {
 	for _, id := range r.ids {
 		s := f.nodes[id].at(addr)
 		switch {
-		case s == nil || runs && !s.state.Running():
+		case s == nil || !r.counts(id, s) || runs && !s.state.Running():
 			continue
 		case !runs && s.state.Running():
 			nodes, runs = nil, true

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/berth-cloud/berth/internal/fleet"
+	"github.com/berth-cloud/berth/internal/store"
 )
 
 func (r *rig) dial(address string) (via []string, err error) {
@@ -53,6 +54,24 @@ func TestOfTwoWithOneAddressTheKeeperIsDialled(t *testing.T) {
 	r.listed(r.All())
 	if via, _ := r.dial("10.9.1.10:80"); !slices.Equal(via, []string{"n1 10.9.1.10:80"}) {
 		t.Errorf("once the keeper does not run: %q", via)
+	}
+}
+
+func TestNothingIsDialledOnANodeThatTheAppGaveUp(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	r.up(on("n1"), 1)
+	r.set("n1", false)
+	for what, c := range map[string]struct {
+		p   store.Placement
+		via string
+	}{
+		"away":     {on("n2"), "n1 10.9.1.10:80"},
+		"given up": {without("n1", "n2"), "10.9.1.10:80"},
+	} {
+		r.For(c.p)
+		if via, _ := r.dial("10.9.1.10:80"); !slices.Equal(via, []string{c.via}) {
+			t.Errorf("%s: dialled %q", what, via)
+		}
 	}
 }
 

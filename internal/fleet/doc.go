@@ -8,8 +8,9 @@
 //
 // A node that cannot be asked is away. What was last seen there is listed as it was, with
 // Away set, and calls about it are [docker.ErrUnavailable] with the node's name. Only of a
-// node that is gone, as its provider or its record says in so many words, or that was
-// given up ([Fleet.GiveUp]), containers are listed no more and are not found.
+// node that is gone, as its provider or its record says in so many words, or that is away
+// and was given up by the app (Lost of its placement), containers are listed no more and
+// are not found.
 //
 // What must never happen here: [docker.ErrNotFound] for what may still be on a node that
 // is away; a second container of a name that may stand elsewhere; an empty volume made

@@ -68,11 +68,10 @@ type Fleet struct {
 
 	mu      sync.Mutex
 	nodes   map[string]*node
-	gone    map[string]bool     // was gone when it was last among the members
-	lost    map[string]bool     // was given up
-	placed  map[string][]string // by app: the nodes of its placement, as it was last told
-	seq     uint64              // grows with everything that is learnt
-	changed chan struct{}       // closed when the members may have changed
+	gone    map[string]bool // was gone when it was last among the members
+	placed  placements
+	seq     uint64        // grows with everything that is learnt
+	changed chan struct{} // closed when the members may have changed
 	copies  map[copyKey]*copying
 
 	nets localNetworks
@@ -100,8 +99,8 @@ func New(o Options) *Fleet {
 		o.Patience = defaultPatience
 	}
 	f := &Fleet{
-		o: o, nodes: map[string]*node{}, gone: map[string]bool{}, lost: map[string]bool{},
-		placed: map[string][]string{}, changed: make(chan struct{}), copies: map[copyKey]*copying{},
+		o: o, nodes: map[string]*node{}, gone: map[string]bool{}, placed: newPlacements(),
+		changed: make(chan struct{}), copies: map[copyKey]*copying{},
 	}
 	f.ctx, f.close = context.WithCancel(context.Background())
 	return f
@@ -114,7 +113,7 @@ func (f *Fleet) Close() {
 }
 
 // All is every node as one engine. What is made goes where its app is placed, as far as
-// that is known, and to this machine otherwise.
+// that is known, and to this machine otherwise; what an app gave up is heeded likewise.
 func (f *Fleet) All() docker.Runtime {
 	if f.o.Members == nil {
 		return f.o.Local
@@ -122,14 +121,16 @@ func (f *Fleet) All() docker.Runtime {
 	return &view{f: f}
 }
 
-// For is the engine of an app that is placed so. While no machine is joined and the app
-// is placed here it is this machine's engine itself, so take one for every pass.
+// For is the engine of an app that is placed so. Containers on a node that the placement
+// gave up are listed no more and not found for as long as the node is away; volumes are
+// never given up. While no machine is joined and the app is placed here it is this
+// machine's engine itself, so take one for every pass.
 func (f *Fleet) For(p store.Placement) docker.Runtime {
-	nodes := p.Nodes
-	if len(nodes) == 0 {
-		nodes = []string{""}
+	p.Nodes, p.Lost = slices.Clone(p.Nodes), slices.Clone(p.Lost)
+	if len(p.Nodes) == 0 {
+		p.Nodes = []string{""}
 	}
-	if !slices.ContainsFunc(nodes, remote) {
+	if !slices.ContainsFunc(p.Nodes, remote) {
 		if f.o.Members == nil {
 			return f.o.Local
 		}
@@ -139,20 +140,13 @@ func (f *Fleet) For(p store.Placement) docker.Runtime {
 	}
 	if p.AppID != "" {
 		f.mu.Lock()
-		f.placed[p.AppID] = nodes
+		f.placed.put(p, f.nodes)
 		f.mu.Unlock()
 	}
-	return &view{f: f, app: p.AppID, nodes: nodes, lost: p.Lost}
+	return &view{f: f, nodes: p.Nodes, lost: p.Lost}
 }
 
 func remote(id string) bool { return id != "" }
-
-// Forget drops what is remembered of an app that is no more.
-func (f *Fleet) Forget(app string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.placed, app)
-}
 
 // Changed tells that a machine came, went, or is no more. Without it that is noticed
 // after a while.
@@ -167,42 +161,6 @@ func (f *Fleet) whenChanged() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.changed
-}
-
-// GiveUp gives up what ran on a node for as long as it is away: its containers are
-// listed no more, and are not found. Volumes are never given up.
-func (f *Fleet) GiveUp(id string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if id != "" {
-		f.lost[id] = true
-	}
-}
-
-// TakeBack ends what GiveUp began. The sweep of a node that is back calls it.
-func (f *Fleet) TakeBack(id string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.lost, id)
-}
-
-// Gone takes a machine for gone that is no member any more, as its record said: or what
-// was seen of it last would be listed for ever.
-func (f *Fleet) Gone(id string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if id != "" {
-		f.gone[id] = true
-		delete(f.nodes, id)
-		delete(f.lost, id)
-	}
-}
-
-// Lost reports whether what ran on a node was given up, and not taken back since.
-func (f *Fleet) Lost(id string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.lost[id]
 }
 
 // unavailable is the error about a node that cannot be asked.

@@ -33,12 +33,12 @@ func (v *view) List(ctx context.Context, labels map[string]string) ([]docker.Con
 			return nil, a.err
 		default:
 			v.f.o.Logger.WarnContext(ctx, "a node does not list its containers", "node", a.node, "error", a.err)
-			all = append(all, v.f.recall(a.node, labels)...)
+			all = append(all, r.recall(a.node, labels)...)
 		}
 	}
 	for _, id := range r.ids {
 		if r.stands(id) == away || v.rests(r, id) {
-			all = append(all, v.f.recall(id, labels)...)
+			all = append(all, r.recall(id, labels)...)
 		}
 	}
 	return v.f.once(all), nil

@@ -19,7 +19,7 @@ func (v *view) known(r *roll, ref string) (id string, ok bool) {
 	var labels map[string]string
 	f.mu.Lock()
 	for _, id := range r.ids {
-		if s := f.nodes[id].find(ref); s != nil {
+		if s := r.find(id, ref); s != nil {
 			nodes, labels = append(nodes, id), s.state.Labels
 		}
 	}
@@ -36,7 +36,7 @@ func (v *view) search(ctx context.Context, r *roll, ref string) (*docker.Contain
 	f := v.f
 	var asked, silent []string
 	for _, id := range r.ids {
-		might := f.mightHave(id, ref)
+		might := r.mightHave(id, ref)
 		switch {
 		case r.stands(id) == online && (might || len(v.nodes) == 0 || slices.Contains(v.nodes, id)):
 			asked = append(asked, id)

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -15,7 +16,7 @@ type standing int
 const (
 	online standing = iota
 	away            // it cannot be asked; what is on it may go on
-	over            // gone or given up: nothing is on it
+	over            // gone, or given up by who takes the roll: nothing is on it
 )
 
 // members are the machines of now, by id.
@@ -47,29 +48,33 @@ func (f *Fleet) members() map[string]Member {
 type roll struct {
 	f       *Fleet
 	members map[string]Member
-	lost    map[string]bool
+	own     bool            // an app takes it, which gave up
+	lost    map[string]bool // these, and no others
 	gone    map[string]bool
 	ids     []string // this machine first, all that are not over
 	others  bool     // something was seen of other nodes, be they over
 }
 
-// roll takes the roll of all nodes that are known, and of those that are named.
-func (f *Fleet) roll(named ...string) *roll { return f.rollWithout(nil, named...) }
+// roll takes the roll of all nodes that are known, and of those that are named. Of what
+// was seen that counts which its app did not give up, as far as that is known.
+func (f *Fleet) roll(named ...string) *roll {
+	return f.fill(&roll{}, named)
+}
 
-// rollWithout is roll for somebody who has given up what is on some nodes while they are
-// away.
-func (f *Fleet) rollWithout(lost []string, named ...string) *roll {
-	r := &roll{f: f, members: f.members(), lost: map[string]bool{}, gone: map[string]bool{}}
-	f.mu.Lock()
-	for id := range f.lost {
-		r.lost[id] = true
-	}
+// rollFor is roll for an app that is placed so: nothing is on nodes that are away and that
+// it gave up.
+func (f *Fleet) rollFor(nodes, lost []string) *roll {
+	r := &roll{own: true, lost: map[string]bool{}}
 	for _, id := range lost {
 		r.lost[id] = true
 	}
-	for id := range f.gone {
-		r.gone[id] = true
-	}
+	return f.fill(r, nodes)
+}
+
+func (f *Fleet) fill(r *roll, named []string) *roll {
+	r.f, r.members = f, f.members()
+	f.mu.Lock()
+	r.gone = maps.Clone(f.gone)
 	ids := map[string]bool{}
 	for id, n := range f.nodes {
 		if n.complete || len(n.seen) > 0 {
@@ -109,6 +114,21 @@ func (r *roll) stands(id string) standing {
 		return over
 	}
 	return away
+}
+
+// find is what counts of what was seen on a node, by an id or a name. The caller holds the
+// lock.
+func (r *roll) find(id, ref string) *sighting {
+	s := r.f.nodes[id].find(ref)
+	if s == nil || !r.counts(id, s) {
+		return nil
+	}
+	return s
+}
+
+// counts reports whether what was seen on a node counts. The caller holds the lock.
+func (r *roll) counts(id string, s *sighting) bool {
+	return r.own || r.stands(id) != away || !r.f.placed.lost(id, s.state.Labels)
 }
 
 // those are the nodes that stand so, this machine first.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/docker/dockertest"
+	"github.com/berth-cloud/berth/internal/fleet"
+	"github.com/berth-cloud/berth/internal/store"
 )
 
 // model drives a fleet as a controller does: it makes what is not found, on the nodes
@@ -18,17 +20,29 @@ type model struct {
 	*rig
 	ids  []string // of machines
 	over map[string]bool
+	lost map[string]bool
 }
 
-// home is the placement that a controller would choose.
+// home are the nodes that a controller would choose.
 func (m *model) home() []string {
 	out := []string{""}
 	for _, id := range m.ids {
-		if !m.Lost(id) && !m.over[id] {
+		if !m.lost[id] && !m.over[id] {
 			out = append(out, id)
 		}
 	}
 	return out
+}
+
+// placement is what a store keeps.
+func (m *model) placement() store.Placement {
+	p := on(m.home()...)
+	for _, id := range m.ids {
+		if m.lost[id] {
+			p.Lost = append(p.Lost, id)
+		}
+	}
+	return p
 }
 
 func (m *model) member(id string) (online bool) {
@@ -39,7 +53,7 @@ func (m *model) member(id string) (online bool) {
 
 // ruled out are nodes on which nothing counts.
 func (m *model) ruledOut(id string) bool {
-	return id != "" && (m.over[id] || m.Lost(id) && !m.member(id))
+	return id != "" && (m.over[id] || m.lost[id] && !m.member(id))
 }
 
 // has are the nodes that count and have a container in truth.
@@ -57,7 +71,7 @@ func (m *model) view(rt *rapid.T) docker.Runtime {
 	if rapid.Bool().Draw(rt, "all") {
 		return m.All()
 	}
-	return m.For(on(m.home()...))
+	return m.For(m.placement())
 }
 
 // inspect looks at one container, and holds the answer against the truth.
@@ -82,7 +96,7 @@ func (m *model) create(rt *rapid.T, n int) {
 		return
 	}
 	home := m.home()
-	id, err := m.For(on(home...)).Create(m.ctx, replica(n))
+	id, err := m.For(m.placement()).Create(m.ctx, replica(n))
 	if err != nil {
 		if !docker.IsUnavailable(err) {
 			rt.Fatalf("create %s: %v", name, err)
@@ -131,7 +145,7 @@ func (m *model) answers(id string) bool {
 func TestWhateverComesAndGoesNothingIsSaidToBeGoneThatMayBeThere(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := newRig(t, "n1", "n2", "n3")
-		m := &model{rig: r, ids: []string{"n1", "n2", "n3"}, over: map[string]bool{}}
+		m := &model{rig: r, ids: []string{"n1", "n2", "n3"}, over: map[string]bool{}, lost: map[string]bool{}}
 		defer r.Close()
 		anyone := rapid.IntRange(0, 5)
 		machine := rapid.SampledFrom(m.ids)
@@ -170,12 +184,18 @@ func TestWhateverComesAndGoesNothingIsSaidToBeGoneThatMayBeThere(t *testing.T) {
 			},
 			"give up": func(rt *rapid.T) {
 				if id := machine.Draw(rt, "machine"); !m.member(id) {
-					r.GiveUp(id)
+					m.lost[id] = true
+					r.For(m.placement())
 				}
 			},
 			"sweep": func(rt *rapid.T) {
 				id := machine.Draw(rt, "machine")
-				if _, err := r.Sweep(r.ctx, id, placedOn(m.home()...)); err != nil && !docker.IsUnavailable(err) {
+				o := fleet.Sweeping{Placed: func(string) (store.Placement, bool) { return m.placement(), true }}
+				switch got, err := r.Sweep(r.ctx, id, o); {
+				case err == nil && len(got.Waiting) == 0:
+					delete(m.lost, id)
+					r.For(m.placement())
+				case err != nil && !docker.IsUnavailable(err):
 					rt.Fatalf("sweep: %v", err)
 				}
 			},
@@ -186,16 +206,8 @@ func TestWhateverComesAndGoesNothingIsSaidToBeGoneThatMayBeThere(t *testing.T) {
 				}
 			},
 			"daemon": func(*rapid.T) {
-				lost := map[string]bool{}
-				for _, id := range m.ids {
-					lost[id] = r.Lost(id)
-				}
 				r.open(nil)
-				for id, was := range lost {
-					if was {
-						r.GiveUp(id)
-					}
-				}
+				r.For(m.placement())
 			},
 			"short answer": func(rt *rapid.T) {
 				id := machine.Draw(rt, "machine")

@@ -125,8 +125,7 @@ func TestAControllerKeepsAServiceRunningOverNodesThatComeAndGo(t *testing.T) {
 	p.wantRuns("a restart of the daemon", "here 0 "+two, "n1 1 "+two, "n2 2 "+two)
 
 	p.set("n1", false)
-	p.GiveUp("n1")
-	p.p = on("", "n2", "n2")
+	p.p = without("n1", "", "n2", "n2")
 	p.settle()
 	p.wantRuns("n1 is given up", "here 0 "+two, "n1 1 "+two, "n2 1 "+two, "n2 2 "+two)
 	p.set("n1", true)

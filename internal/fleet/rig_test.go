@@ -199,6 +199,11 @@ func (r *rig) everywhere(ref string, im docker.Image) {
 
 func on(nodes ...string) store.Placement { return store.Placement{AppID: app, Nodes: nodes} }
 
+// without is a placement of an app that gave a node up.
+func without(lost string, nodes ...string) store.Placement {
+	return store.Placement{AppID: app, Nodes: nodes, Lost: []string{lost}}
+}
+
 func replica(n int) docker.ContainerSpec { return named(service+"-0a1b2c3d", n) }
 
 func named(base string, n int) docker.ContainerSpec {

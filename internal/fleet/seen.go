@@ -224,13 +224,14 @@ func (f *Fleet) ended(id, ref string) {
 	}
 }
 
-// recall is what was last seen on a node of what carries the labels, marked as away.
-func (f *Fleet) recall(id string, labels map[string]string) []docker.ContainerState {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// recall is what was last seen on a node of what carries the labels and counts, marked as
+// away.
+func (r *roll) recall(id string, labels map[string]string) []docker.ContainerState {
+	r.f.mu.Lock()
+	defer r.f.mu.Unlock()
 	var out []docker.ContainerState
-	for _, s := range f.nodes[id].matching(labels) {
-		if s.maybe {
+	for _, s := range r.f.nodes[id].matching(labels) {
+		if s.maybe || !r.counts(id, s) {
 			continue
 		}
 		st := copyOf(&s.state)
@@ -249,11 +250,11 @@ func copyOf(s *docker.ContainerState) docker.ContainerState {
 
 // mightHave reports whether a container of that id or name may be on a node, by what was
 // seen of it.
-func (f *Fleet) mightHave(id, ref string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	n := f.nodes[id]
-	return n == nil || !n.complete || n.find(ref) != nil
+func (r *roll) mightHave(id, ref string) bool {
+	r.f.mu.Lock()
+	defer r.f.mu.Unlock()
+	n := r.f.nodes[id]
+	return n == nil || !n.complete || r.find(id, ref) != nil
 }
 
 // has reports whether any container with the labels was seen on a node.

@@ -38,11 +38,10 @@ type Swept struct {
 // Sweep brings a node that is back into line. Of containers whose name another node has
 // too, the surplus is stopped and removed once the one that keeps the name runs, as is
 // what belongs to a service that is no more. Networks of apps that this machine has no
-// network of are removed. Volumes with data are never touched. What was given up is taken
-// back once the node was listed: of what was made anew elsewhere there is a keeper, and
-// the rest is there again.
+// network of are removed. Volumes with data are never touched. Once nothing waits, who gave
+// the node up may take it back.
 func (f *Fleet) Sweep(ctx context.Context, id string, o Sweeping) (Swept, error) {
-	s := &sweep{f: f, id: id, o: o}
+	s := &sweep{f: f, id: id, o: o, unknown: map[string]bool{}}
 	if err := s.run(ctx); err != nil {
 		return s.out, fmt.Errorf("sweep node %s: %w", id, err)
 	}
@@ -56,6 +55,8 @@ type sweep struct {
 	r   *roll
 	rt  docker.Runtime
 	out Swept
+
+	unknown map[string]bool // nodes that are waited for as nobody knows what they have
 }
 
 func (s *sweep) run(ctx context.Context) (err error) {
@@ -73,8 +74,6 @@ func (s *sweep) run(ctx context.Context) (err error) {
 		return err
 	}
 	s.f.learnList(s.id, s.f.ours(), list, began)
-	s.f.TakeBack(s.id)
-	s.unlisted()
 	for i := range list {
 		if s.f.o.Instance == "" || list[i].Labels[docker.LabelInstance] != s.f.o.Instance {
 			continue
@@ -98,9 +97,14 @@ func (s *sweep) container(ctx context.Context, c *docker.ContainerState) error {
 		}
 		return s.remove(ctx, s.id, s.rt, c)
 	}
+	p, _ := s.o.Placed(c.Labels[docker.LabelApp])
+	at, placed := replicaOn(p.Nodes, c.Labels)
 	for _, other := range s.r.ids {
-		if other == s.id {
+		if other == s.id || s.r.stands(other) == away && slices.Contains(p.Lost, other) {
 			continue
+		}
+		if !s.f.surveyed(other) && (!placed || at != s.id) {
+			s.unlisted(other)
 		}
 		if s.f.cold(other, c.Name) {
 			continue
@@ -112,12 +116,12 @@ func (s *sweep) container(ctx context.Context, c *docker.ContainerState) error {
 	return nil
 }
 
-// unlisted waits for nodes of which nobody knows what they have.
-func (s *sweep) unlisted() {
-	for _, other := range s.r.ids {
-		if other != s.id && !s.f.surveyed(other) {
-			s.wait("what is on %s is not known yet", called(other))
-		}
+// unlisted waits for a node of which nobody knows what it has: it may have the one that
+// keeps a name.
+func (s *sweep) unlisted(other string) {
+	if !s.unknown[other] {
+		s.unknown[other] = true
+		s.wait("what is on %s is not known yet", called(other))
 	}
 }
 

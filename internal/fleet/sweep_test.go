@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -69,9 +70,6 @@ func TestASweepRemovesTheSurplusOnceTheKeeperRuns(t *testing.T) {
 					t.Errorf("%s has %d", id, n)
 				}
 			}
-			if r.Lost(c.swept) {
-				t.Error("it is still given up")
-			}
 			got, err = r.Sweep(r.ctx, c.swept, c.placed)
 			if err != nil || len(got.Removed)+len(got.Networks) > 0 {
 				t.Errorf("the second time: %+v, %v", got, err)
@@ -108,17 +106,37 @@ func TestASweepLooksAgainOnceEveryNodeIsKnown(t *testing.T) {
 	}
 }
 
-// Or everything on it would be replaced at once when it goes away for a moment.
-func TestANodeThatIsBackIsNotGivenUpAnyMore(t *testing.T) {
-	r := newRig(t, "n1", "n2")
-	r.up(on("n1"), 1)
-	r.set("n1", false)
-	r.GiveUp("n1")
-	r.set("n1", true)
-	_, err := r.Sweep(r.ctx, "n1", placedOn("n1"))
-	r.must(err)
-	r.set("n1", false)
-	r.wantListed(r.For(on("n1")), "0a1b2c3d n1 running away")
+// What waits for ever would hold up whatever the node is to do.
+func TestASweepDoesNotWaitForANodeThatDecidesNothing(t *testing.T) {
+	for what, c := range map[string]struct {
+		placed store.Placement
+		waits  int
+	}{
+		"placed here":           {on("n1"), 0},
+		"the other is given up": {without("n3", "n2"), 0},
+		"it may be there":       {on("n3"), 1},
+	} {
+		for _, seen := range []bool{true, false} {
+			t.Run(fmt.Sprint(what, ", seen ", seen), func(t *testing.T) {
+				r := newRig(t, "n1", "n2", "n3")
+				if seen && what != "placed here" {
+					twin(r, "n1", "n3")
+				} else {
+					r.up(on("n1"), 1)
+				}
+				r.set("n3", false)
+				if !seen {
+					r.open(nil)
+				}
+				o := nobodyPlaced
+				o.Placed = func(string) (store.Placement, bool) { return c.placed, true }
+				got, err := r.Sweep(r.ctx, "n1", o)
+				if err != nil || len(got.Removed) > 0 || len(got.Waiting) != c.waits {
+					t.Errorf("%+v, %v", got, err)
+				}
+			})
+		}
+	}
 }
 
 func TestTheSurplusHasItsGrace(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 // view is the fleet as one engine: as an app that is placed sees it, or as a whole.
 type view struct {
 	f     *Fleet
-	app   string
 	nodes []string // that the app is placed on, by replica; none for the view of all
 	lost  []string // that were given up for the app
 }
@@ -33,10 +32,18 @@ func (v *view) alone(r *roll) bool {
 	return len(r.ids) == 1 && !r.others && !slices.ContainsFunc(v.nodes, remote)
 }
 
+// take takes the roll, with the nodes of the placement.
+func (v *view) take() *roll {
+	if len(v.nodes) == 0 {
+		return v.f.roll()
+	}
+	return v.f.rollFor(v.nodes, v.lost)
+}
+
 // roll takes the roll, with the nodes of the placement, and looks at those that nobody
 // has looked at yet.
 func (v *view) roll(ctx context.Context) *roll {
-	r := v.f.rollWithout(v.lost, v.nodes...)
+	r := v.take()
 	if !v.alone(r) {
 		v.f.look(ctx, r)
 	}
@@ -62,7 +69,7 @@ func (v *view) home(labels map[string]string) []string {
 	}
 	v.f.mu.Lock()
 	defer v.f.mu.Unlock()
-	if nodes := v.f.placed[labels[docker.LabelApp]]; len(nodes) > 0 {
+	if nodes := v.f.placed.nodes(labels); len(nodes) > 0 {
 		return nodes
 	}
 	return []string{""}

@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/docker/dockertest"
+	"github.com/berth-cloud/berth/internal/fleet"
+	"github.com/berth-cloud/berth/internal/store"
 )
 
 func TestReplicasAreMadeOnTheNodesOfTheirPlacement(t *testing.T) {
@@ -120,16 +123,19 @@ func TestANodeThatNobodyKnowsIsAway(t *testing.T) {
 }
 
 func TestWhatIsOnANodeThatIsGoneOrGivenUpIsNotFound(t *testing.T) {
-	for what, end := range map[string]func(r *rig){
-		"gone":                   func(r *rig) { r.gone("n1") },
-		"given up":               func(r *rig) { r.set("n1", false); r.GiveUp("n1") },
-		"given up, before start": func(r *rig) { r.set("n1", false); r.open(nil); r.GiveUp("n1") },
+	for what, c := range map[string]struct {
+		end func(r *rig)
+		p   store.Placement
+	}{
+		"gone":                   {func(r *rig) { r.gone("n1") }, on("n2")},
+		"given up":               {func(r *rig) { r.set("n1", false) }, without("n1", "n2")},
+		"given up, before start": {func(r *rig) { r.set("n1", false); r.open(nil) }, without("n1", "n2")},
 	} {
 		t.Run(what, func(t *testing.T) {
 			r := newRig(t, "n1", "n2")
 			r.up(on("n1", "n2"), 2)
-			end(r)
-			rt := r.For(on("n2"))
+			c.end(r)
+			rt := r.For(c.p)
 			r.wantListed(rt, "0a1b2c3d-r1 n2 running")
 			if _, err := rt.Inspect(r.ctx, replica(0).Name); !docker.IsNotFound(err) {
 				t.Errorf("inspect: %v", err)
@@ -139,7 +145,8 @@ func TestWhatIsOnANodeThatIsGoneOrGivenUpIsNotFound(t *testing.T) {
 			r.must(err)
 			r.must(rt.Start(r.ctx, replica(0).Name))
 			r.wantListed(rt, "0a1b2c3d n2 running", "0a1b2c3d-r1 n2 running")
-			_, err = r.For(on("n1")).Create(r.ctx, replica(5))
+			c.p.Nodes = []string{"n1"}
+			_, err = r.For(c.p).Create(r.ctx, replica(5))
 			wantErr(t, err, docker.ErrUnavailable, "n1", "placed anew")
 		})
 	}
@@ -148,11 +155,19 @@ func TestWhatIsOnANodeThatIsGoneOrGivenUpIsNotFound(t *testing.T) {
 func TestAMachineThatIsForgottenIsAwayUntilItIsSaidToBeGone(t *testing.T) {
 	r := newRig(t, "n1")
 	r.up(on("n1"), 1)
-	r.others.mu.Lock()
-	delete(r.others.all, "n1")
-	r.others.mu.Unlock()
+	list := func(m *fleet.Member) {
+		r.others.mu.Lock()
+		defer r.others.mu.Unlock()
+		delete(r.others.all, "n1")
+		if m != nil {
+			r.others.all["n1"] = m
+		}
+	}
+	list(nil)
 	r.wantListed(r.For(on("")), "0a1b2c3d n1 running away")
-	r.Gone("n1")
+	list(&fleet.Member{ID: "n1", Gone: true})
+	r.wantListed(r.For(on("")))
+	list(nil) // it stays gone when it is listed no more
 	r.wantListed(r.For(on("")))
 	if _, err := r.For(on("")).Inspect(r.ctx, replica(0).Name); !docker.IsNotFound(err) {
 		t.Error(err)
@@ -162,18 +177,99 @@ func TestAMachineThatIsForgottenIsAwayUntilItIsSaidToBeGone(t *testing.T) {
 func TestANodeThatIsGivenUpIsListedAgainOnceItIsBack(t *testing.T) {
 	r := newRig(t, "n1")
 	r.up(on("n1"), 1)
-	r.set("n1", false)
-	r.GiveUp("n1")
-	r.wantListed(r.For(on("")))
-	if !r.Lost("n1") || r.Lost("n2") {
-		t.Error("it is not known to be lost")
+	p := without("n1", "")
+	both := func(p store.Placement, want ...string) {
+		t.Helper()
+		r.wantListed(r.For(p), want...)
+		r.wantListed(r.All(), want...) // by what was told last
 	}
-	r.set("n1", true)
-	r.wantListed(r.For(on("")), "0a1b2c3d n1 running")
 	r.set("n1", false)
-	r.wantListed(r.For(on("")))
-	r.TakeBack("n1")
-	r.wantListed(r.For(on("")), "0a1b2c3d n1 running away")
+	both(p)
+	r.set("n1", true)
+	both(p, "0a1b2c3d n1 running")
+	r.set("n1", false)
+	both(p)
+	both(on(""), "0a1b2c3d n1 running away")
+}
+
+// The name is free for its new node by the app's word only.
+func TestAReplicaIsMadeAnewUnderItsNameOnceItsNodeIsGivenUp(t *testing.T) {
+	for what, view := range map[string]func(r *rig, p store.Placement) docker.Runtime{
+		"the app's view":  func(r *rig, p store.Placement) docker.Runtime { return r.For(p) },
+		"the view of all": func(r *rig, p store.Placement) docker.Runtime { r.For(p); return r.All() },
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newRig(t, "n1", "n2")
+			spec := replica(0)
+			files := docker.VolumeSpec{Name: spec.Name + ".files0", Labels: map[string]string{
+				docker.LabelInstance: instance, docker.LabelApp: app, docker.LabelService: service, docker.LabelFiles: spec.Name,
+			}}
+			spec.Mounts = []docker.Mount{{Volume: files.Name, Path: "/etc/app"}}
+			create := func(rt docker.Runtime) error {
+				if err := rt.EnsureVolume(r.ctx, files); err != nil {
+					return err
+				}
+				_, err := rt.Create(r.ctx, spec)
+				return err
+			}
+			r.must(create(r.For(on("n1"))))
+			r.must(r.For(on("n1")).Start(r.ctx, spec.Name))
+			r.set("n1", false)
+			wantErr(t, create(view(r, on("n2"))), docker.ErrUnavailable, "n1")
+			if got := r.names("n2"); len(got) > 0 {
+				t.Fatalf("n2 has %v", got)
+			}
+			rt := view(r, without("n1", "n2"))
+			if _, err := rt.Inspect(r.ctx, spec.Name); !docker.IsNotFound(err) {
+				t.Errorf("inspect: %v", err)
+			}
+			r.must(create(rt))
+			r.must(rt.CopyInto(r.ctx, spec.Name, "/etc/app", []docker.File{{Path: "f", Data: []byte("x")}}))
+			r.must(rt.Start(r.ctx, spec.Name))
+			r.wantListed(rt, "0a1b2c3d n2 running")
+			if s, err := rt.Inspect(r.ctx, spec.Name); err != nil || s.Node != "n2" {
+				t.Errorf("%+v, %v", s, err)
+			}
+			r.set("n1", true)
+			r.wantListed(rt, "0a1b2c3d n2 running")
+		})
+	}
+}
+
+// What one app gave up is another's still.
+func TestANodeIsGivenUpByOneAppAlone(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	other := named("blog-web-0a1b2c3d", 5)
+	other.Labels[docker.LabelApp], other.Labels[docker.LabelService] = "blog", "blog-web"
+	r.up(on("n1"), 1)
+	blog := store.Placement{AppID: "blog", Nodes: []string{"n1"}}
+	_, err := r.For(blog).Create(r.ctx, other)
+	r.must(err)
+	r.set("n1", false)
+	r.wantListed(r.For(without("n1", "n2")))
+	for _, rt := range []docker.Runtime{r.For(blog), r.All()} {
+		_, err := rt.Inspect(r.ctx, other.Name)
+		wantErr(t, err, docker.ErrUnavailable, "n1")
+		list, err := rt.List(r.ctx, map[string]string{docker.LabelService: "blog-web"})
+		if err != nil || len(list) != 1 || !list[0].Away {
+			t.Errorf("listed %+v, %v", list, err)
+		}
+	}
+	if _, err := r.All().Inspect(r.ctx, replica(0).Name); !docker.IsNotFound(err) {
+		t.Errorf("what was given up: %v", err)
+	}
+}
+
+func TestWhereAppsArePlacedIsKeptForThoseThatHaveSomething(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	twin(r, "n1", "n2")
+	for i := range 1000 {
+		r.For(store.Placement{AppID: fmt.Sprint("app", i), Nodes: []string{"n1"}})
+	}
+	r.wantListed(r.All(), "0a1b2c3d n2 running")
+	if n := r.Remembered(); n > 100 {
+		t.Errorf("%d are kept", n)
+	}
 }
 
 func TestASlowNodeIsAwayForOneListing(t *testing.T) {
@@ -332,8 +428,7 @@ func TestOfTwoWithOneNameTheOneWhereItIsPlacedIsListed(t *testing.T) {
 func twin(r *rig, first, second string) {
 	r.up(on(first), 1)
 	r.set(first, false)
-	r.GiveUp(first)
-	r.up(on(second), 1)
+	r.up(without(first, second), 1)
 	r.set(first, true)
 }
 

@@ -24,8 +24,9 @@ func (v *view) EnsureVolume(ctx context.Context, spec docker.VolumeSpec) error {
 	if len(home) > 1 && files {
 		return nil
 	}
+	home = slices.Clone(home) // whose order says which replica is where
 	slices.Sort(home)
-	for _, id := range slices.Compact(slices.Clone(home)) {
+	for _, id := range slices.Compact(home) {
 		rt, err := v.f.reach(r, id)
 		if err == nil && !files {
 			err = v.f.strange(ctx, r, id, rt, spec.Name)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/docker/dockertest"
+	"github.com/berth-cloud/berth/internal/store"
 )
 
 var appSubnet2 = netip.MustParsePrefix("10.9.2.0/24")
@@ -45,17 +46,25 @@ func TestAVolumeIsNotMadeEmptyWhereTheAppMoved(t *testing.T) {
 	r.must(r.For(on("n1")).EnsureVolume(r.ctx, data()))
 	wantErr(t, r.For(on("n2")).EnsureVolume(r.ctx, data()), docker.ErrConflict, "node n1", "node n2")
 	wantErr(t, r.For(on("")).EnsureVolume(r.ctx, data()), docker.ErrConflict, "node n1", "this machine")
-	for _, giveUp := range []bool{false, true} {
-		r.set("n1", false)
-		if giveUp {
-			r.GiveUp("n1")
-		}
-		wantErr(t, r.For(on("n2")).EnsureVolume(r.ctx, data()), docker.ErrUnavailable, "node n1")
+	r.set("n1", false)
+	for _, p := range []store.Placement{on("n2"), without("n1", "n2")} {
+		wantErr(t, r.For(p).EnsureVolume(r.ctx, data()), docker.ErrUnavailable, "node n1")
 	}
 	wantErr(t, r.For(on("n1")).EnsureVolume(r.ctx, data()), docker.ErrUnavailable, "node n1")
 	if len(r.volumes("n2"))+len(r.volumes("")) > 0 {
 		t.Errorf("n2 has %v, this machine %v", r.volumes("n2"), r.volumes(""))
 	}
+}
+
+func TestAVolumeIsOnOneNodeOfASpreadAndChangesNoReplicasPlace(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	rt := r.For(on("n2", "n1"))
+	wantErr(t, rt.EnsureVolume(r.ctx, data()), docker.ErrConflict, "n1", "n2")
+	for i := range 2 {
+		_, err := rt.Create(r.ctx, replica(i))
+		r.must(err)
+	}
+	r.wantListed(rt, "0a1b2c3d n2 created", "0a1b2c3d-r1 n1 created")
 }
 
 func TestTheFilesOfAContainerOfASpreadAreOnItsNodeOnly(t *testing.T) {
@@ -115,9 +124,9 @@ func TestAVolumeThatMayBeOnANodeThatIsOfflineIsNotRemoved(t *testing.T) {
 	r.set("n1", false)
 	wantErr(t, r.All().RemoveVolume(r.ctx, data().Name), docker.ErrUnavailable, "n1")
 	r.must(r.All().RemoveVolume(r.ctx, "another"))
-	r.GiveUp("n1")
-	wantErr(t, r.All().RemoveVolume(r.ctx, data().Name), docker.ErrUnavailable, "n1")
-	r.TakeBack("n1")
+	for _, rt := range []docker.Runtime{r.For(without("n1", "")), r.All()} {
+		wantErr(t, rt.RemoveVolume(r.ctx, data().Name), docker.ErrUnavailable, "n1")
+	}
 	r.open(nil) // nobody knows any more what is there
 	wantErr(t, r.All().RemoveVolume(r.ctx, "another"), docker.ErrUnavailable, "n1")
 }

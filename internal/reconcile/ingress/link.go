@@ -28,8 +28,6 @@ type Link struct {
 	wake func(service string)
 	push func()
 	lost func() // nobody answers any more
-	// nodes is told that other nodes are connected to the data plane than before.
-	nodes func()
 
 	mu    sync.Mutex
 	epoch string
@@ -49,10 +47,6 @@ func NewLink(plane Plane, logger *slog.Logger, wake func(service string), push, 
 func NewLinkOf(owner table.Owner, plane Plane, logger *slog.Logger, wake func(service string), push, lost func()) *Link {
 	return &Link{plane: plane, owner: owner, logger: logger, wake: wake, push: push, lost: lost}
 }
-
-// OnNodes has f told that other nodes are connected to the data plane than before, or that
-// it has another cluster. It is called before Run.
-func (l *Link) OnNodes(f func()) { l.nodes = f }
 
 // Cluster is what the data plane of that epoch says of nodes, nil when it was never told
 // of any; known is false while no data plane answers. The report is never changed again.
@@ -159,27 +153,15 @@ func (l *Link) take(r table.Report) {
 	} else {
 		acked = max(acked, before.Acked)
 	}
-	moved := !sameNodes(l.cluster, r.Cluster)
 	l.epoch, l.names, l.cluster = r.Epoch, names, r.Cluster
 	l.view = application.IngressView{Known: true, Acked: acked, Reported: reported, InFlight: traffic}
 	l.mu.Unlock()
 	if fresh {
 		l.push()
 	}
-	if moved && l.nodes != nil {
-		l.nodes()
-	}
 	for service := range drained(before.InFlight, beforeNames, traffic) {
 		l.wake(service)
 	}
-}
-
-// sameNodes says that two reports tell of the same cluster and connections.
-func sameNodes(a, b *table.ClusterReport) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Version == b.Version && a.Address == b.Address && a.Error == b.Error && a.More == b.More && slices.Equal(a.Nodes, b.Nodes)
 }
 
 // drained are the services of targets that began to drain or are gone.
