@@ -125,6 +125,8 @@ func (d *daemon) located(ctx context.Context, desired *store.DesiredService) (re
 	switch {
 	case errors.Is(err, placement.ErrNoNode):
 		return application.NewNoNodeController(desired.Name, desired.AttemptID, d.store, nodes.NoNode(err)), nil
+	case errors.Is(err, placement.ErrAwaited):
+		return application.NewNodeAwaitedController(desired.Name, err.Error()), nil
 	case err != nil:
 		return nil, err
 	case at.Away != "":

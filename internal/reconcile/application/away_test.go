@@ -256,3 +256,12 @@ func TestAChangeThatNoNodeIsThereForFailsAfterAWhile(t *testing.T) {
 		r.clock.Advance(noNodePatience)
 	}
 }
+
+func TestAServiceWaitsForANodeThatIsExpectedBack(t *testing.T) {
+	c := NewNodeAwaitedController("shop-web", "node a is expected back")
+	res, err := c.Reconcile(t.Context())
+	if err != nil || c.Name() != ControllerName("shop-web") || res.RequeueAfter != awaitedRecheck ||
+		res.Conditions[0].Reason != string(ReasonNodeRecovering) || res.Conditions[0].Message != "node a is expected back" {
+		t.Errorf("%+v, %v", res, err)
+	}
+}

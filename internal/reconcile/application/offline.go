@@ -41,6 +41,30 @@ func (c *NodeOfflineController) Reconcile(context.Context) (reconcile.Result, er
 	return res, nil
 }
 
+// NodeAwaitedController stands in for the Controller of a service that is not placed anew
+// until a node is back that is expected in a moment.
+type NodeAwaitedController struct{ service, why string }
+
+var _ reconcile.Controller = (*NodeAwaitedController)(nil)
+
+// awaitedRecheck is when it is looked at again.
+const awaitedRecheck = time.Second
+
+// NewNodeAwaitedController builds the stand-in; why is a sentence for people.
+func NewNodeAwaitedController(serviceName, why string) *NodeAwaitedController {
+	return &NodeAwaitedController{service: serviceName, why: why}
+}
+
+// Name is that of the service's Controller.
+func (c *NodeAwaitedController) Name() string { return ControllerName(c.service) }
+
+// Reconcile says what is waited for, and asks for another pass.
+func (c *NodeAwaitedController) Reconcile(context.Context) (reconcile.Result, error) {
+	res := result(reconcile.Unknown, ReasonNodeRecovering, c.why)
+	res.RequeueAfter = awaitedRecheck
+	return res, nil
+}
+
 // NoNodeController stands in for the Controller of a service whose app there is no node
 // for. What it runs already goes on. A change that waits for one fails after a while.
 type NoNodeController struct {
