@@ -84,16 +84,18 @@ func (p *plane) follow(ctx context.Context, id int64, phase func(string)) error 
 	ctx, cancel := context.WithTimeout(ctx, changesWithin)
 	defer cancel()
 	last := int64(0)
+	var steps strings.Builder
 	for {
 		final, err := p.client.FollowAttempt(ctx, id, last, client.Follower{Trace: func(e wire.TraceEvent) {
 			last = e.ID
+			fmt.Fprintf(&steps, "\n  %s %s %s: %s", e.Time.Local().Format("15:04:05.000"), e.Phase, e.Status, e.Message)
 			phase(e.Phase)
 		}})
 		switch {
 		case err != nil && away(err) && pause(ctx, tryAgain):
 			continue
 		case err != nil:
-			return fmt.Errorf("attempt %d: %w", id, err)
+			return fmt.Errorf("attempt %d: %w%s", id, err, &steps)
 		case final.State == wire.AttemptSucceeded:
 			return nil
 		}
@@ -101,7 +103,7 @@ func (p *plane) follow(ctx context.Context, id int64, phase func(string)) error 
 		for _, svc := range final.Services {
 			why += fmt.Sprintf("; %s %s: %s: %s", svc.Service, svc.State, svc.Reason, svc.Message)
 		}
-		return fmt.Errorf("attempt %d ended as %s%s", id, final.State, why)
+		return fmt.Errorf("attempt %d ended as %s%s%s", id, final.State, why, &steps)
 	}
 }
 

@@ -56,6 +56,9 @@ func (c counts) there() (n int) {
 }
 
 func (c counts) String() string {
+	if len(c) == 0 {
+		return "no machines"
+	}
 	var parts []string
 	for _, status := range slices.Sorted(maps.Keys(c)) {
 		parts = append(parts, fmt.Sprintf("%d %s", c[status], status))
@@ -83,7 +86,7 @@ func (p *plane) steady(ctx context.Context, what string, size int, gone []string
 			}
 		}
 		if c["ready"] != size || len(all) != size+c["deleted"] {
-			return c.String(), nil
+			return "there are " + c.String(), nil
 		}
 		return "", nil
 	})
