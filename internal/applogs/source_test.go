@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/berth-cloud/berth/internal/applogs"
 	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/docker/dockertest"
 	"github.com/berth-cloud/berth/internal/store"
@@ -227,5 +228,41 @@ func TestAContainerGoneBeforeItsFollowerReadsIsReadFromWhatWasKept(t *testing.T)
 		f.expect("web.0 v1 last words")
 		f.stop()
 		<-f.done
+	})
+}
+
+// awayNode is an engine whose containers of one replica are on a node that cannot be asked.
+type awayNode struct{ *dockertest.Engine }
+
+func (a awayNode) List(ctx context.Context, labels map[string]string) ([]docker.ContainerState, error) {
+	all, err := a.Engine.List(ctx, labels)
+	for i := range all {
+		if all[i].Labels[docker.LabelReplica] == "1" {
+			all[i].Node, all[i].Away = "n1", true
+		}
+	}
+	return all, err
+}
+
+func (a awayNode) Logs(ctx context.Context, container string, o docker.LogOptions, fn func(docker.LogLine) error) error {
+	if s, err := a.Inspect(ctx, container); err == nil && s.Labels[docker.LabelReplica] == "1" {
+		return docker.ErrUnavailable
+	}
+	return a.Engine.Logs(ctx, container, o, fn)
+}
+
+func TestAReplicaOnANodeThatIsAwayKeepsNoOtherLinesBack(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.run("web", "v1", 0, "one", "two")
+		w.run("web", "v1", 1, "lost")
+		w.clock.Advance(time.Minute)
+		w.source = applogs.New(awayNode{w.Engine}, &w.memory, "b1", nil)
+		want := []string{"web.0 v1 one", "web.1 v1 [berth] node n1 is away: what this replica printed there cannot be read now", "web.0 v1 two"}
+		got := w.read(wire.LogQuery{})
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
 	})
 }

@@ -84,6 +84,12 @@ type reader[O any] func(ctx context.Context, fn func(Line[O]) error) error
 func (r *reading[O]) readContainer(c docker.ContainerState) reader[O] {
 	return func(ctx context.Context, fn func(Line[O]) error) error {
 		origin, _ := r.q.Origin(c.Name, c.Labels)
+		if c.Away {
+			// Said, and not left out; and no reason to keep the other lines back.
+			return fn(Line[O]{docker.LogLine{
+				Time: c.Created, Stream: docker.Stderr, Text: fmt.Sprintf("[berth] node %s is away: what this replica printed there cannot be read now", c.Node),
+			}, origin, c.Name})
+		}
 		opts := docker.LogOptions{Since: r.q.Since, Tail: r.q.Tail}
 		err := r.rt.Logs(ctx, c.ID, opts, func(l docker.LogLine) error {
 			r.seen.note(c.Name, l.Time)
