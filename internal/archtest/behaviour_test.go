@@ -1,11 +1,13 @@
 package archtest
 
 import (
+	"bytes"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/berth-cloud/berth/provider/providertest"
@@ -121,27 +123,42 @@ func TestTestsThatPagesNameExist(t *testing.T) {
 // text of its tests, of a package that they import, as a suite is, or as a script
 // below testdata.
 func names(files map[string][]byte, folder, part string) bool {
-	imported := regexp.MustCompile(`"` + module + `([\w/]+)"`)
+	in := inFolders()
 	all := []string{folder}
-	for file, content := range files {
-		if path.Dir(file) == folder && strings.HasSuffix(file, "_test.go") {
-			for _, m := range imported.FindAllStringSubmatch(string(content), -1) {
+	for _, file := range in[folder] {
+		if strings.HasSuffix(file, "_test.go") {
+			for _, m := range imported.FindAllStringSubmatch(string(files[file]), -1) {
 				all = append(all, m[1])
 			}
 		}
 	}
-	plain, spaced := strconv.Quote(part), strconv.Quote(strings.ReplaceAll(part, "_", " "))
-	for file, content := range files {
-		if strings.HasPrefix(file, folder+"/testdata/") && path.Base(file) == part+".txtar" {
-			return true
+	plain, spaced := []byte(strconv.Quote(part)), []byte(strconv.Quote(strings.ReplaceAll(part, "_", " ")))
+	for _, one := range all {
+		for _, file := range in[one] {
+			if strings.HasSuffix(file, ".go") && (bytes.Contains(files[file], plain) || bytes.Contains(files[file], spaced)) {
+				return true
+			}
 		}
-		if slices.Contains(all, path.Dir(file)) && strings.HasSuffix(file, ".go") &&
-			(strings.Contains(string(content), plain) || strings.Contains(string(content), spaced)) {
+	}
+	for one, paths := range in {
+		if strings.HasPrefix(one+"/", folder+"/testdata/") && slices.Contains(paths, one+"/"+part+".txtar") {
 			return true
 		}
 	}
 	return false
 }
+
+var imported = regexp.MustCompile(`"` + module + `([\w/]+)"`)
+
+// inFolders are the files of the tree by their folder.
+var inFolders = sync.OnceValue(func() map[string][]string {
+	all := map[string][]string{}
+	files, _ := readTree() // whoever asks has seen the error
+	for file := range files {
+		all[path.Dir(file)] = append(all[path.Dir(file)], file)
+	}
+	return all
+})
 
 func TestCasesThatTheProviderContractNamesExist(t *testing.T) {
 	var cases []string

@@ -7,25 +7,42 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
 var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "/bin/sh", "/bin/bash", "/bin/dash", "/usr/bin/bash", "/usr/bin/sh", "busybox"}
 
+// syntax is a Go file of the tree.
+type syntax struct {
+	fset *token.FileSet
+	file *ast.File
+	err  error
+}
+
+var parseTree = sync.OnceValue(func() map[string]syntax {
+	all := map[string]syntax{}
+	files, _ := readTree() // whoever asks has seen the error
+	for path, content := range files {
+		if strings.HasSuffix(path, ".go") {
+			fset := token.NewFileSet()
+			f, err := parser.ParseFile(fset, path, content, parser.SkipObjectResolution|parser.ParseComments)
+			all[path] = syntax{fset, f, err}
+		}
+	}
+	return all
+})
+
 // parsed walks the syntax of every Go file of the tree.
 func parsed(t *testing.T, visit func(path string, fset *token.FileSet, f *ast.File)) {
 	t.Helper()
-	for path, content := range tree(t) {
-		if !strings.HasSuffix(path, ".go") {
+	tree(t)
+	for path, s := range parseTree() {
+		if s.err != nil {
+			t.Errorf("%s: %v", path, s.err)
 			continue
 		}
-		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, path, content, parser.SkipObjectResolution|parser.ParseComments)
-		if err != nil {
-			t.Errorf("%s: %v", path, err)
-			continue
-		}
-		visit(path, fset, f)
+		visit(path, s.fset, s.file)
 	}
 }
 
