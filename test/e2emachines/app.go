@@ -45,8 +45,8 @@ services:
     replicas: %d
     env: {START_DELAY: 200ms}
     health: {readiness: {path: /healthz, interval: 1s}}
-    drain_timeout: %s
-`, p.name, group, service, p.s.repository, a.version, p.host(), a.replicas, p.s.o.drainTimeout())
+    drain_timeout: %dms
+`, p.name, group, service, p.s.repository, a.version, p.host(), a.replicas, p.s.o.drainTimeout().Milliseconds())
 	if a.rolling {
 		b.WriteString("    strategy: rolling\n    max_surge: 2\n    max_unavailable: 0\n")
 	}

@@ -24,7 +24,7 @@ func TestMachinesJoinServeAndGo(t *testing.T) {
 	o := defaults()
 	o.pool, o.network, o.address = "10.234.0.0/20", "10.225.0.0/16", "10.234.240.1"
 	o.machines, o.replicas, o.changes, o.kills, o.rate, o.slow, o.streams = 2, 4, 1, 1, 20, 1, 1
-	o.brief, o.vm, o.out = true, false, t.Output()
+	o.slowFor, o.brief, o.vm, o.out = 200*time.Millisecond, true, false, t.Output()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	r, err := run(ctx, o)

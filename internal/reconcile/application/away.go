@@ -12,7 +12,12 @@ import (
 // that took traffic then is trusted to go on.
 func (c *Controller) lookAway(w *World, s *docker.ContainerState, rec *record, full *docker.ContainerState) *Member {
 	if full == nil {
-		full = s
+		// A list does not say since when it runs: its time has not begun before now.
+		listed := *s
+		if listed.Running() && listed.Started.IsZero() {
+			listed.Started = w.Now
+		}
+		full = &listed
 	}
 	m := rec.member(full, w.Now, w.Timing)
 	m.Node, m.Away = s.Node, true

@@ -145,6 +145,37 @@ func TestAChangeGoesOnBesideWhatIsAway(t *testing.T) {
 	}
 }
 
+// A control plane that was killed in the middle of a change has a list of what runs on a
+// node, and loses the node again before it has looked closer.
+func TestWhatIsAwayAndWasNeverLookedAtHasItsTimeToBecomeReady(t *testing.T) {
+	r, f := spreadRig(t)
+	before := r.running()
+	r.putDesired(func(d *store.DesiredService) { d.Image, d.Spec.Image = "good:2", "good:2" })
+	candidates := func() []string {
+		return slices.DeleteFunc(r.running(), func(n string) bool { return slices.Contains(before, n) })
+	}
+	for range 20 {
+		if r.pass(); len(candidates()) == 3 {
+			break
+		}
+	}
+	made := candidates()
+	if len(made) != 3 {
+		t.Fatalf("candidates %v; %s", made, r.describe())
+	}
+	f.node[made[0]], f.away["node-3"] = "node-3", true
+	r.memory = NewMemory(nil)
+	r.passFor(5 * time.Second)
+	if a := r.attempt(); a.State.Final() {
+		t.Fatalf("while it is away: attempt %+v; %s", a, r.describe())
+	}
+	f.away["node-3"] = false
+	r.settle(60, time.Minute)
+	if a := r.attempt(); a.State != store.AttemptSucceeded {
+		t.Errorf("back again: attempt %+v; %s", a, r.describe())
+	}
+}
+
 func TestWhatIsLostWithItsNodeIsMadeAnew(t *testing.T) {
 	r, f := spreadRig(t)
 	lost := ""
