@@ -110,7 +110,23 @@ func (t *JoinToken) check() error {
 	if !joinToken.MatchString(t.Token) {
 		return bad("there is no registration token in it")
 	}
+	if !t.signed() {
+		return bad("it does not say what its registration token says; copy the whole command that `berth node join` printed")
+	}
 	return nil
+}
+
+// signed reports whether the registration token is for whom the rest says. Nobody verifies
+// it here; but a word that was damaged on its way is not to use the token up.
+func (t *JoinToken) signed() bool {
+	raw, err := decodeWord(strings.Split(t.Token, ".")[1])
+	var claims struct {
+		Subject string `json:"sub"`
+		Cluster string `json:"cluster_id"`
+		Shard   string `json:"shard"`
+	}
+	return err == nil && json.Unmarshal(raw, &claims) == nil &&
+		claims.Subject == t.InstanceID && claims.Cluster == t.ClusterID && claims.Shard == t.Shard
 }
 
 // Text is the token as one word. Errors: ErrJoinToken.

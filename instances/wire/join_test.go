@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"regexp"
 	"strings"
@@ -16,8 +17,13 @@ func someJoinToken() wire.JoinToken {
 	return wire.JoinToken{
 		ClusterID: "prod", Shard: "one", InstanceID: "hst06bgm7733st2576nx5jht4ecjw",
 		RegistrationAddr: "10.0.0.5:8992", AgentAddr: "berth.example.com:8994", IngressAddr: "[fd00::1]:8995",
-		Authorities: []wire.Fingerprint{{1, 2, 3}, {4}}, Token: "eyJh.eyJi.c2ln_-",
+		Authorities: []wire.Fingerprint{{1, 2, 3}, {4}}, Token: "eyJh." + claims("hst06bgm7733st2576nx5jht4ecjw", "prod", "one") + ".c2ln_-",
 	}
+}
+
+// claims are the middle of a registration token.
+func claims(subject, cluster, shard string) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"sub":%q,"cluster_id":%q,"shard":%q}`, subject, cluster, shard))
 }
 
 // oneWord is what no shell makes anything of.
@@ -52,6 +58,10 @@ func TestAJoinTokenHasNothingInItThatIsNotOfACluster(t *testing.T) {
 		"no token":              func(j *wire.JoinToken) { j.Token = "" },
 		"a token that is none":  func(j *wire.JoinToken) { j.Token = "a.b" },
 		"a token with a quote":  func(j *wire.JoinToken) { j.Token = "a.b.c'" },
+		"another's token":       func(j *wire.JoinToken) { j.InstanceID = "hst06bgm7733st2576nx5jht5abcd" },
+		"a token of another":    func(j *wire.JoinToken) { j.Token = "eyJh." + claims(j.InstanceID, "test", "one") + ".c2ln_-" },
+		"another shard's":       func(j *wire.JoinToken) { j.Token = "eyJh." + claims(j.InstanceID, "prod", "two") + ".c2ln_-" },
+		"a token of nothing":    func(j *wire.JoinToken) { j.Token = "eyJh.bm90aGluZw.c2ln_-" },
 		"too long":              func(j *wire.JoinToken) { j.Token = strings.Repeat("a", 20_000) + ".b.c" },
 	} {
 		j := someJoinToken()

@@ -153,6 +153,9 @@ func (s *Server) join(ctx context.Context, req wire.JoinRequest) (wire.JoinToken
 		return wire.JoinToken{}, nodeTaken("the name local is that of the machine of the control plane")
 	}
 	for key, value := range req.Labels {
+		if slices.Contains([]string{"tenant", "group", "template"}, key) {
+			return wire.JoinToken{}, invalidRequest(fmt.Sprintf("label %q: machines have this one by what they are made of", key), "Give it another key.")
+		}
 		if err := spec.CheckNodeLabel(key, value); err != nil {
 			return wire.JoinToken{}, invalidRequest(fmt.Sprintf("label %q: %v", key, err), "Write labels as KEY=VALUE.")
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,8 @@ import (
 // anyNumber of arguments.
 const anyNumber = math.MaxInt
 
-// takes refuses fewer or more arguments than a command's use line names.
+// takes refuses fewer or more arguments than a command's use line names, and empty ones,
+// which name nothing.
 func takes(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		names := strings.TrimSpace(strings.TrimPrefix(cmd.Use, cmd.Name()))
@@ -24,6 +26,8 @@ func takes(least, most int) cobra.PositionalArgs {
 			return fmt.Errorf("%s takes no argument, and %q is one", cmd.CommandPath(), args[0])
 		case len(args) > most:
 			return fmt.Errorf("%q is one argument too many: write %s %s", args[most], cmd.CommandPath(), names)
+		case slices.Contains(args, ""):
+			return fmt.Errorf("an argument is empty: write %s %s", cmd.CommandPath(), names)
 		}
 		return nil
 	}

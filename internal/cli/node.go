@@ -34,9 +34,6 @@ its id, by its name if it has one, or by as much of its id as no other has.`,
 // onNode is a command on the node that its only argument names.
 func (a *app) onNode(do func(ctx context.Context, c *client.Client, node string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		if args[0] == "" {
-			return usage("\"\" names no node", "`berth node list` lists the nodes there are.")
-		}
 		c := a.client()
 		defer c.Close()
 		return do(cmd.Context(), c, args[0])

@@ -17,7 +17,7 @@ func (a *app) nodeDoctorCmd() *cobra.Command {
 		Long: `Looks at each hop between the control plane and a container on a node, in their
 order: the record of the machine, the registration of its agent, the agent's
 connection to the server, its engine through that, the agent's connection to the
-data plane, and a connection through that. What failed says since when and what to
+data plane. What failed says since when and what to
 do; what comes after it is not looked at. Without a node, all are looked at.
 
 The exit code is 1 when a hop of any of them failed; a warning alone is no failure.`,

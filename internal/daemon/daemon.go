@@ -36,7 +36,6 @@ type daemon struct {
 	vault     *vault
 	memory    *application.Memory
 	puller    *application.Puller
-	finalizer *application.DeleteFinalizer
 	options   []application.Option
 	docker    *dockerprovider.Driver
 	registry  *provider.Registry
@@ -153,9 +152,6 @@ func (d *daemon) wire(plane *controlclient.Client) {
 		}),
 		application.WithProber(application.DialProber{Dialer: d.fleet}),
 	}
-	// What is left of a service may be on any node.
-	resolve := func(string) (docker.Runtime, error) { return d.fleet.All(), nil }
-	d.finalizer = application.NewDeleteFinalizer(d.store, resolve, d.logger, d.options...)
 	d.engine = reconcile.New(d.factory, reconcile.Config{
 		Workers: d.cfg.Workers, List: d.keys, Store: d.store, Logger: d.logger,
 		Backoff: reconcile.Backoff{Base: 100 * time.Millisecond, Ceiling: passCeiling},

@@ -53,7 +53,7 @@ func (d *daemon) service(ctx context.Context, name string) (reconcile.Controller
 	}
 	for _, t := range pending {
 		if t.Name == name {
-			return d.finalizer.For(name, t.NodeID), nil
+			return d.finalizing(ctx, &t)
 		}
 	}
 	return nil, nil

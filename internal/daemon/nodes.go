@@ -139,3 +139,15 @@ func (d *daemon) located(ctx context.Context, desired *store.DesiredService) (re
 
 // engineFor is the engine of an app that is placed so.
 func (d *daemon) engineFor(p store.Placement) docker.Runtime { return d.fleet.For(p) }
+
+// finalizing removes what is left of a deleted service, where its app was placed last. What
+// is on a node that cannot be asked goes once the node is back.
+func (d *daemon) finalizing(ctx context.Context, t *store.PendingTeardown) (reconcile.Controller, error) {
+	p, err := d.store.PlacementOf(ctx, t.AppID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	p.AppID = t.AppID
+	resolve := func(string) (docker.Runtime, error) { return d.engineFor(p), nil }
+	return application.NewDeleteFinalizer(d.store, resolve, d.logger, d.options...).For(t.Name, t.NodeID), nil
+}

@@ -95,7 +95,7 @@ func (n nodesAPI) List(ctx context.Context) ([]wire.Node, error) {
 func (n nodesAPI) awaited(ctx context.Context, machines []shard.Machine, out []wire.Node) ([]wire.Node, error) {
 	for i := range machines {
 		one := &machines[i]
-		if one.Group != instances.JoinedGroup || !one.RegisteredAt.IsZero() {
+		if one.Group != instances.JoinedGroup || slices.ContainsFunc(out, func(n wire.Node) bool { return n.ID == one.ID }) {
 			continue
 		}
 		r, err := n.d.members.host(ctx, one)
@@ -103,9 +103,12 @@ func (n nodesAPI) awaited(ctx context.Context, machines []shard.Machine, out []w
 			return nil, nodeError(err)
 		}
 		if r != nil {
+			why := "its host has not joined yet"
+			if !one.RegisteredAt.IsZero() {
+				why = "its host has joined, and its agent is not connected yet"
+			}
 			out = append(out, wire.Node{
-				ID: one.ID, Name: r.Joined.Name, Kind: wire.NodeJoined, State: wire.NodeOffline, Since: one.CreatedAt,
-				Why: "its host has not joined yet", Labels: labelsOf(r),
+				ID: one.ID, Name: r.Joined.Name, Kind: wire.NodeJoined, State: wire.NodeOffline, Since: one.CreatedAt, Why: why, Labels: labelsOf(r),
 			})
 		}
 	}

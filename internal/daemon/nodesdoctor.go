@@ -41,7 +41,9 @@ func sound(at time.Time, format string, args ...any) wire.NodeCheck {
 // Doctor implements api.Nodes.
 func (n nodesAPI) Doctor(ctx context.Context, id string) ([]wire.NodeCheck, error) {
 	if inside(id) == "" {
-		return []wire.NodeCheck{sound(time.Now(), "this machine; `berth doctor` looks at its engine and its data plane")}, nil
+		here := sound(time.Now(), "this machine; `berth doctor` looks at its engine and its data plane")
+		here.Hop = wire.HopRecord
+		return []wire.NodeCheck{here}, nil
 	}
 	machine, err := n.d.machines.shard.Machine(ctx, id)
 	if err != nil {

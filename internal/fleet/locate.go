@@ -36,7 +36,7 @@ func (v *view) search(ctx context.Context, r *roll, ref string) (*docker.Contain
 	f := v.f
 	var asked, silent []string
 	for _, id := range r.ids {
-		might := r.mightHave(id, ref)
+		might := v.mightHave(r, id, ref)
 		switch {
 		case r.stands(id) == online && (might || len(v.nodes) == 0 || slices.Contains(v.nodes, id)):
 			asked = append(asked, id)

@@ -249,12 +249,15 @@ func copyOf(s *docker.ContainerState) docker.ContainerState {
 }
 
 // mightHave reports whether a container of that id or name may be on a node, by what was
-// seen of it.
-func (r *roll) mightHave(id, ref string) bool {
+// seen of it. Of nodes on which nobody has looked yet only those that the app is placed on
+// may have it: else a single host that does not come up would hold every app back. What is
+// there all the same goes with the sweep of the node, once it is back. To the view of all
+// nodes any may have it.
+func (v *view) mightHave(r *roll, id, ref string) bool {
 	r.f.mu.Lock()
 	defer r.f.mu.Unlock()
 	n := r.f.nodes[id]
-	return n == nil || !n.complete || r.find(id, ref) != nil
+	return r.find(id, ref) != nil || (n == nil || !n.complete) && (len(v.nodes) == 0 || r.stands(id) == online || slices.Contains(v.nodes, id))
 }
 
 // has reports whether any container with the labels was seen on a node.

@@ -113,6 +113,28 @@ func TestWhatIsOnANodeThatNobodySawSinceTheStartMayBeThere(t *testing.T) {
 	}
 }
 
+func TestAHostThatNeverCameUpHoldsNoAppBackThatIsNotPlacedOnIt(t *testing.T) {
+	r := newRig(t, "n1", "n2")
+	r.set("n2", false) // before anybody looked at it
+	r.up(on("n1"), 0)
+	rt := r.For(on("n1"))
+	if _, err := rt.Inspect(r.ctx, "another"); !docker.IsNotFound(err) {
+		t.Errorf("inspect: %v", err)
+	}
+	r.must(rt.RemoveVolume(r.ctx, "nobodys"))
+	// An app that is placed there may have it there, and to who asks for all it may be
+	// anywhere.
+	if _, err := r.All().Inspect(r.ctx, "another"); !docker.IsUnavailable(err) {
+		t.Errorf("inspect by the view of all: %v", err)
+	}
+	if _, err := r.For(on("n1", "n2")).Inspect(r.ctx, "another"); !docker.IsUnavailable(err) {
+		t.Errorf("inspect by who is placed there: %v", err)
+	}
+	if err := r.All().RemoveVolume(r.ctx, "nobodys"); !docker.IsUnavailable(err) {
+		t.Errorf("remove by the view of all: %v", err)
+	}
+}
+
 func TestANodeThatNobodyKnowsIsAway(t *testing.T) {
 	r := newRig(t, "n1")
 	rt := r.For(on("n9"))

@@ -209,7 +209,7 @@ func (v *view) holders(r *roll, name string) (asked, silent []string, files bool
 			if has || slices.Contains(v.nodes, id) {
 				likely = append(likely, id)
 			}
-		case has || !v.f.node(id).complete:
+		case has || !v.f.node(id).complete && (len(v.nodes) == 0 || slices.Contains(v.nodes, id)):
 			silent = append(silent, id)
 		}
 	}

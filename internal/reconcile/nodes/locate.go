@@ -44,8 +44,12 @@ func (n *Nodes) Locate(ctx context.Context, d *store.DesiredService) (Location, 
 	if err != nil {
 		return Location{}, err
 	}
-	if !placed || d.AttemptID > p.Attempt || n.mustLeave(r, &p, d) {
-		if p, err = n.decide(ctx, d); err != nil {
+	anew, err := n.stuck(ctx, r, &p, d)
+	if err != nil {
+		return Location{}, err
+	}
+	if !placed || d.AttemptID > p.Attempt || anew || n.mustLeave(r, &p, d) {
+		if p, err = n.decide(ctx, d, anew); err != nil {
 			return Location{Placement: p}, err
 		}
 	}
@@ -59,6 +63,22 @@ func (n *Nodes) mustLeave(r *roster, p *store.Placement, d *store.DesiredService
 		after, moves := spec.MovesAfter(&d.Spec)
 		return r.gone(id) || moves && n.overdue(r, id, after)
 	})
+}
+
+// stuck reports whether a change of a spread app cannot come up, as a node that it was
+// spread over has gone offline since.
+func (n *Nodes) stuck(ctx context.Context, r *roster, p *store.Placement, d *store.DesiredService) (bool, error) {
+	if !d.Spec.Placement.Spread || d.AttemptID == 0 || d.AttemptID != p.Attempt ||
+		!slices.ContainsFunc(p.Nodes, func(id string) bool { return n.unreachable(r, id) }) {
+		return false, nil
+	}
+	a, err := n.opts.Store.GetAttempt(ctx, d.AttemptID)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && slices.ContainsFunc(a.Services, func(s store.AttemptService) bool {
+		return s.Service == d.Name && !s.State.Final()
+	}), err
 }
 
 func (n *Nodes) locate(r *roster, p store.Placement) Location {
@@ -81,8 +101,9 @@ func (n *Nodes) locate(r *roster, p store.Placement) Location {
 	return l
 }
 
-// decide places the app of a service, and writes where.
-func (n *Nodes) decide(ctx context.Context, d *store.DesiredService) (store.Placement, error) {
+// decide places the app of a service, and writes where. anew is for a change that is placed
+// once more.
+func (n *Nodes) decide(ctx context.Context, d *store.DesiredService, anew bool) (store.Placement, error) {
 	n.deciding.Lock()
 	defer n.deciding.Unlock()
 	p, err := n.opts.Store.PlacementOf(ctx, d.AppID)
@@ -101,6 +122,7 @@ func (n *Nodes) decide(ctx context.Context, d *store.DesiredService) (store.Plac
 	if err != nil {
 		return p, err
 	}
+	w.Stay = w.Stay && !anew
 	candidates, lost, err := n.candidates(ctx, r, &p, d.AppID, services)
 	if err != nil {
 		return p, err

@@ -25,6 +25,7 @@ type Store interface {
 	store.NodeStore
 	GetDesiredService(ctx context.Context, name string) (*store.DesiredService, error)
 	ListDesiredServices(ctx context.Context, app string) ([]store.DesiredService, error)
+	GetAttempt(ctx context.Context, id int64) (store.Attempt, error)
 	GetActiveRelease(ctx context.Context, service string) (store.ActiveRelease, error)
 	ListPendingTeardowns(ctx context.Context) ([]store.PendingTeardown, error)
 }
@@ -118,6 +119,12 @@ func (n *Nodes) overdue(r *roster, id string, after time.Duration) bool {
 func (n *Nodes) expected(r *roster, id string) bool {
 	m := r.members[id]
 	return !m.Online && !m.Gone && n.opts.Now().Before(m.BackBy)
+}
+
+// unreachable reports whether a node is offline, and nobody expects it back in a moment.
+func (n *Nodes) unreachable(r *roster, id string) bool {
+	_, offline := r.offline(id)
+	return offline && !n.awaited(r, id)
 }
 
 // awaited reports whether an app may have to wait for a node: it is expected back, or nobody

@@ -107,7 +107,11 @@ func (w *world) services(app string) []store.DesiredService {
 
 func (w *world) put(ds ...store.DesiredService) {
 	w.Helper()
-	_, err := w.store.ApplyChange(w.Context(), store.Change{AppID: ds[0].AppID, Kind: store.AttemptApply, Now: w.now, Put: ds})
+	actions := map[string]string{}
+	for _, d := range ds {
+		actions[d.Name] = "update"
+	}
+	_, err := w.store.ApplyChange(w.Context(), store.Change{AppID: ds[0].AppID, Kind: store.AttemptApply, Now: w.now, Put: ds, Actions: actions})
 	w.must(err)
 }
 
@@ -119,6 +123,13 @@ func (w *world) app(name string, replicas int, change func(*spec.Service)) {
 		change(&s)
 	}
 	w.put(store.DesiredService{Name: name + "-web", AppID: name, Image: s.Image, Spec: s, Replicas: replicas})
+}
+
+// settled has the change of an app come up.
+func (w *world) settled(app string) {
+	w.Helper()
+	d := w.services(app)[0]
+	w.must(w.store.UpdateAttemptService(w.Context(), store.AttemptService{AttemptID: d.AttemptID, Service: d.Name, State: store.AttemptSucceeded}))
 }
 
 func spread(s *spec.Service)  { s.Placement.Spread = true }
@@ -249,6 +260,7 @@ func TestAReplicaOfAnOfflineNodeIsMovedOnlyAfterItsTime(t *testing.T) {
 			if at := w.at("shop"); at != "a" {
 				t.Fatalf("placed on %q", at)
 			}
+			w.settled("shop")
 			w.offline("a")
 			w.now = w.now.Add(tc.after)
 			res := w.pass("a")
@@ -279,6 +291,26 @@ func TestTheTimeForWhichNobodyWatchedDoesNotCount(t *testing.T) {
 	w.now = w.now.Add(5 * time.Minute)
 	if w.pass("a"); w.at("shop") != "" {
 		t.Errorf("still on %q", w.at("shop"))
+	}
+}
+
+func TestAChangeIsSpreadOverTheNodesThatAreThere(t *testing.T) {
+	w := newWorld(t, "a", "b", "c")
+	w.app("busy", 9, nil)
+	w.at("busy")
+	w.app("shop", 3, func(s *spec.Service) { spread(s); keep(s) })
+	if at := w.at("shop"); at != "a b c" {
+		t.Fatalf("on %q", at)
+	}
+	w.offline("c") // while the change is still on its way
+	if at := w.at("shop"); strings.Contains(at, "c") {
+		t.Errorf("on %q", at)
+	}
+	w.settled("shop")
+	before := w.at("shop")
+	w.offline("b")
+	if at := w.at("shop"); at != before || !strings.Contains(at, "b") {
+		t.Errorf("what has come up is moved: on %q, before %q", at, before)
 	}
 }
 
@@ -376,7 +408,11 @@ func TestWhatAGoneNodeHadIsStartedElsewhereAtOnce(t *testing.T) {
 	if at := w.at("shop"); strings.Contains(at, "b") || len(strings.Split(at, " ")) != 4 {
 		t.Errorf("on %q", at)
 	}
-	if at := w.at("disk"); !strings.Contains(at, "no node to run on") && at != "b" {
+	if at := w.at("disk"); !strings.Contains(at, "app disk was on b, which is gone") {
+		t.Errorf("an app with volumes is on %q", at)
+	}
+	w.app("disk", 1, func(s *spec.Service) { volumed(s); s.Placement.Node = "a" })
+	if at := w.at("disk"); !strings.Contains(at, "app disk was on b, which is gone") {
 		t.Errorf("an app with volumes is on %q", at)
 	}
 }

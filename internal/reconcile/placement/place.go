@@ -144,11 +144,15 @@ func (p *placing) none() error {
 	return fmt.Errorf("%w: app %s: %s", ErrNoNode, p.w.App, why)
 }
 
-// fixed leaves an app where it is.
+// fixed leaves an app where it is. Where its node is gone, and with it what its volumes had,
+// it is for a person to begin anew.
 func (p *placing) fixed() ([]string, error) {
-	if at := p.w.Has[0]; p.byID[at] == nil && p.w.Node != "" {
-		return p.whole() // what it had is gone with its node, and it is said where to begin anew
-	} else if p.w.Node != "" && !slices.Contains(p.w.Has, p.w.Node) && (p.byID[at] == nil || p.byID[at].name() != p.w.Node) {
+	at := p.w.Has[0]
+	switch {
+	case p.byID[at] == nil:
+		return nil, fmt.Errorf("%w: app %s was on %s, which is gone, and %s; to begin anew with empty volumes, delete the app and apply it again",
+			ErrNoNode, p.w.App, at, p.w.Fixed)
+	case p.w.Node != "" && !slices.Contains(p.w.Has, p.w.Node) && p.byID[at].name() != p.w.Node:
 		return nil, fmt.Errorf("%w: app %s asks for node %s and cannot leave %s: %s", ErrNoNode, p.w.App, p.w.Node, p.nameOf(at), p.w.Fixed)
 	}
 	return slices.Clone(p.w.Has), nil

@@ -42,7 +42,7 @@ func TestWhereAnAppIsPlaced(t *testing.T) {
 		"where it is when its node is cordoned":                              {Want{Has: []string{"a"}}, []Node{node("a", closed("it is cordoned")), node("b")}, "[a]"},
 		"where it is while its node is offline":                              {Want{Has: []string{"a"}}, []Node{node("a", offline), node("b")}, "[a]"},
 		"elsewhere when it asks for that":                                    {Want{Has: []string{"a"}, Node: "b"}, []Node{node("a"), node("b")}, "[b]"},
-		"anew where it asks, when its volumes are gone with their node":      {Want{Has: []string{"a"}, Fixed: "x", Node: "b"}, []Node{node("b")}, "[b]"},
+		"nowhere when its volumes are gone with their node":                  {Want{App: "bank", Has: []string{"a"}, Fixed: "it had data there", Node: "b"}, []Node{node("b")}, "app bank was on a, which is gone, and it had data there; to begin anew"},
 		"where it is, when nothing changed, though it is closed and offline": {Want{Has: []string{"a"}, Stay: true}, []Node{node("a", closed("x"), offline), node("b")}, "[a]"},
 		"elsewhere when its node is lost":                                    {Want{Has: []string{"a"}, Stay: true}, []Node{node("a", lost), node("b")}, "[b]"},
 		"elsewhere when nobody knows its node":                               {Want{Has: []string{"gone"}, Stay: true}, []Node{node("b")}, "[b]"},
