@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir/hostdirtest"
 	"github.com/berth-cloud/berth/instances/infra/infratest"
 	"github.com/berth-cloud/berth/secrets"
 )
@@ -48,7 +49,7 @@ func fixture(b *bench, heavy bool) infratest.Fixture {
 			r.UserData = secrets.NewSecretString("#cloud-config\nwrite_files:\n- path: /etc/berth/suite\n  content: |\n    " + content + "\n")
 		},
 		Advance: func(ctx context.Context) error {
-			pause(ctx)
+			hostdirtest.Pause(ctx)
 			return ctx.Err()
 		},
 		Other:         func(o infra.Owner) infra.Provider { return b.open(o) },

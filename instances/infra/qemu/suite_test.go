@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir/hostdirtest"
 	"github.com/berth-cloud/berth/instances/infra/infratest"
 )
 
@@ -19,7 +20,7 @@ func TestVirtualMachinesKeepTheContract(t *testing.T) {
 			Provider: b.open(owner),
 			Owner:    owner,
 			Advance: func(ctx context.Context) error {
-				pause(ctx)
+				hostdirtest.Pause(ctx)
 				return ctx.Err()
 			},
 			Other:         func(o infra.Owner) infra.Provider { return b.open(o) },
