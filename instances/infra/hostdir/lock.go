@@ -50,13 +50,18 @@ func TryLock(path string) (unlock func(), err error) {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	// It may have been removed, and made again, while the lock was waited for.
-	held, err1 := d.Stat()
-	named, err2 := os.Stat(path)
-	if err1 != nil || err2 != nil || !os.SameFile(held, named) {
+	if !isAt(d, path) {
 		_ = d.Close()
 		return nil, ErrLocked
 	}
 	return func() { _ = d.Close() }, nil
+}
+
+// isAt reports whether an open folder is the one that has the name now.
+func isAt(d *os.File, path string) bool {
+	held, err1 := d.Stat()
+	named, err2 := os.Stat(path)
+	return err1 == nil && err2 == nil && os.SameFile(held, named)
 }
 
 // lockNew takes the folder of a machine that may have none yet. A call that made

@@ -195,8 +195,19 @@ func TestALockOfARemovedFolderHoldsNobodyUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
+	d, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if !hostdir.IsAt(d, path) {
+		t.Error("the folder is there, and its lock would not count")
+	}
 	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
 		t.Fatal(err)
+	}
+	if hostdir.IsAt(d, path) {
+		t.Error("a lock of the removed folder would count for the new one")
 	}
 	again, err := hostdir.TryLock(path)
 	if err != nil {

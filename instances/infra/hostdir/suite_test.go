@@ -14,22 +14,9 @@ import (
 func TestStandInsKeepTheContract(t *testing.T) {
 	infratest.Run(t, func(t testing.TB) infratest.Fixture {
 		b := newBench(t)
-		return infratest.Fixture{
-			Provider: b.open(owner),
-			Owner:    owner,
-			Advance: func(ctx context.Context) error {
-				hostdirtest.Pause(ctx)
-				return ctx.Err()
-			},
-			Other:         func(o infra.Owner) infra.Provider { return b.open(o) },
-			Reopen:        func() infra.Provider { return b.open(owner) },
-			Place:         b.place,
-			Count:         b.count,
-			Output:        b.output,
-			UnknownArg:    "flavour",
-			UnknownSubnet: "nowhere",
-			Settle:        1,
-		}
+		fx := hostdirtest.Fixture(owner, func(o infra.Owner) infra.Provider { return b.open(o) })
+		fx.Place, fx.Count, fx.Output = b.place, b.count, b.output
+		return fx
 	})
 }
 

@@ -1,7 +1,6 @@
 package qemu_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,23 +15,10 @@ import (
 func TestVirtualMachinesKeepTheContract(t *testing.T) {
 	infratest.Run(t, func(t testing.TB) infratest.Fixture {
 		b := newBench(t)
-		return infratest.Fixture{
-			Provider: b.open(owner),
-			Owner:    owner,
-			Advance: func(ctx context.Context) error {
-				hostdirtest.Pause(ctx)
-				return ctx.Err()
-			},
-			Other:         func(o infra.Owner) infra.Provider { return b.open(o) },
-			Reopen:        func() infra.Provider { return b.open(owner) },
-			Place:         b.place,
-			Count:         b.count,
-			Output:        b.output,
-			UnknownArg:    "flavour",
-			UnknownSubnet: "nowhere",
-			Settle:        1,
-			Patience:      time.Minute,
-		}
+		fx := hostdirtest.Fixture(owner, func(o infra.Owner) infra.Provider { return b.open(o) })
+		fx.Place, fx.Count, fx.Output = b.place, b.count, b.output
+		fx.Patience = time.Minute
+		return fx
 	})
 }
 
