@@ -1,7 +1,6 @@
 package netns_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,17 +12,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir/hostdirtest"
 	"github.com/berth-cloud/berth/instances/infra/netns"
-	"github.com/berth-cloud/berth/secrets"
 )
-
-const kind = "knc"
 
 var owner = infra.Owner{ClusterID: "netns-suite", Shard: "one"}
 
@@ -31,24 +27,7 @@ var owner = infra.Owner{ClusterID: "netns-suite", Shard: "one"}
 type bench struct {
 	t      testing.TB
 	config netns.Config
-	log    *syncBuffer
-}
-
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
+	log    *hostdirtest.Buffer
 }
 
 // newBench skips, with the reason, where no machine can be made. What the test
@@ -73,7 +52,7 @@ func newBench(t testing.TB, change ...func(*netns.Config)) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, log: &syncBuffer{}, config: netns.Config{
+	b := &bench{t: t, log: &hostdirtest.Buffer{}, config: netns.Config{
 		Dir: filepath.Join(t.TempDir(), "machines"), Program: []string{self, initCommand}, Engine: engine,
 		Subnets:   map[string]netip.Prefix{netns.DefaultSubnet: netip.MustParsePrefix("10.234.0.0/20")},
 		StopGrace: 2 * time.Second,
@@ -96,7 +75,7 @@ func (b *bench) open(o infra.Owner) *netns.Provider {
 }
 
 func (b *bench) home(o infra.Owner) string {
-	return filepath.Join(b.config.Dir, o.ClusterID+"."+o.Shard)
+	return hostdirtest.Home(b.config.Dir, o)
 }
 
 // clear removes all machines of the test's owner, and looks for what is left.
@@ -125,32 +104,9 @@ func (b *bench) clear() {
 }
 
 // gone deletes a machine until it is not found.
-func (b *bench) gone(ctx context.Context, p *netns.Provider, instanceID string) {
+func (b *bench) gone(ctx context.Context, p infra.Provider, instanceID string) {
 	b.t.Helper()
-	for {
-		if err := p.DeleteInstance(ctx, instanceID, ""); err != nil {
-			b.t.Fatalf("delete: %v", err)
-		}
-		_, err := p.GetInstanceStatus(ctx, instanceID, "")
-		if infra.IsNotFound(err) {
-			return
-		}
-		if err != nil || !pause(ctx) {
-			b.t.Fatalf("not gone: %v, %v", err, ctx.Err())
-		}
-	}
-}
-
-// pause lets a moment pass.
-func pause(ctx context.Context) bool {
-	timer := time.NewTimer(10 * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	hostdirtest.Gone(ctx, b.t, p, instanceID)
 }
 
 // leftOf is what the host has of a machine: its network, its cgroups and mounts.
@@ -193,25 +149,19 @@ func firstProcesses(folder string) []string {
 	return found
 }
 
-func request(files string) infra.CreateInstanceRequest {
-	return infra.CreateInstanceRequest{
-		ClusterID: owner.ClusterID, Shard: owner.Shard, Group: "suite", Template: "suite",
-		InstanceKind: kind, InstanceID: id.New(kind).String(),
-		UserData: secrets.NewSecretString(files),
-	}
-}
+func request(files string) infra.CreateInstanceRequest { return hostdirtest.Request(owner, files) }
 
 // until looks until it is so.
 func until(ctx context.Context, t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for !is() {
-		if !pause(ctx) {
+		if !hostdirtest.Pause(ctx) {
 			t.Fatalf("%s: not in time", what)
 		}
 	}
 }
 
-func (b *bench) running(ctx context.Context, p *netns.Provider, instanceID string) infra.Instance {
+func (b *bench) running(ctx context.Context, p infra.Provider, instanceID string) infra.Instance {
 	b.t.Helper()
 	var inst *infra.Instance
 	until(ctx, b.t, "the machine runs", func() (ok bool) {
@@ -233,7 +183,7 @@ func (b *bench) place(tags map[string]string) (providerID string, there func() b
 	b.t.Helper()
 	instanceID := tags[infra.TagInstance]
 	if instanceID == "" {
-		instanceID = id.New(kind).String()
+		instanceID = id.New(hostdirtest.Kind).String()
 	}
 	providerID = fmt.Sprintf("berth-foreign-%d", time.Now().UnixNano())
 	folder := filepath.Join(b.home(owner), instanceID)

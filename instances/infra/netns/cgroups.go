@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/berth-cloud/berth/instances/infra/hostdir"
 	"github.com/berth-cloud/berth/instances/infra/netns/machine"
 )
 
@@ -99,7 +100,7 @@ func removeCgroup(ctx context.Context, dir string) error {
 		if !errors.Is(err, unix.EBUSY) {
 			break
 		}
-		if err := pause(ctx, every); err != nil {
+		if err := hostdir.Pause(ctx, every); err != nil {
 			return err
 		}
 	}

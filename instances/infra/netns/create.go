@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir"
 	"github.com/berth-cloud/berth/instances/infra/netns/machine"
 )
 
@@ -40,29 +41,8 @@ func (p *Provider) accept(req infra.CreateInstanceRequest) ([]userFile, error) {
 	return files, nil
 }
 
-// lockNew takes the folder of a machine that may have none yet.
-func (f folder) lockNew(ctx context.Context) (func(), error) {
-	for {
-		if err := os.Mkdir(f.path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("%w: the machine's folder: %w", infra.ErrUnavailable, err)
-		}
-		unlock, err := lock(ctx, f.path)
-		if errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
-			continue // it was removed between
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", infra.ErrUnavailable, err)
-		}
-		return func() {
-			// A call that made nothing leaves no folder.
-			_ = os.Remove(f.path)
-			unlock()
-		}, nil
-	}
-}
-
 // reserve chooses the machine's name and range, and writes its record.
-func (p *Provider) reserve(ctx context.Context, f folder, req infra.CreateInstanceRequest) (record, error) {
+func (p *Provider) reserve(ctx context.Context, f hostdir.Folder, req infra.CreateInstanceRequest) (record, error) {
 	if _, err := p.accept(req); err != nil {
 		return record{}, err
 	}
@@ -80,8 +60,7 @@ func (p *Provider) reserve(ctx context.Context, f folder, req infra.CreateInstan
 		return record{}, err
 	}
 	r := record{
-		Version: recordVersion, InstanceID: req.InstanceID, ProviderID: newProviderID(p.owner), Tags: req.Tags(),
-		LaunchedAt: p.now().UTC().Round(0), Connected: p.config.ConnectMachines,
+		Record: p.host.NewRecord(recordVersion, req), Connected: p.config.ConnectMachines,
 	}
 	chance, err := hex.DecodeString(r.ProviderID[len(r.ProviderID)-8:])
 	if err != nil {
@@ -91,11 +70,11 @@ func (p *Provider) reserve(ctx context.Context, f folder, req infra.CreateInstan
 	if r.Link, room = freeLink(pool, used, binary.BigEndian.Uint32(chance)); !room {
 		return record{}, fmt.Errorf("%w: every /%d of %v is another machine's or overlaps a route of the host", infra.ErrNoCapacity, linkBits, pool)
 	}
-	if err = p.before("record"); err == nil {
-		err = f.write(r)
+	if err = p.host.Before("record"); err == nil {
+		err = p.host.Write(f, r)
 	}
 	if err == nil {
-		err = syncDir(p.home)
+		err = p.host.Sync()
 	}
 	if err != nil {
 		return record{}, fmt.Errorf("%w: %w", infra.ErrAmbiguous, err)
@@ -103,24 +82,15 @@ func (p *Provider) reserve(ctx context.Context, f folder, req infra.CreateInstan
 	return r, nil
 }
 
-func syncDir(path string) error {
-	root, err := os.OpenRoot(path)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return machine.Sync(root)
-}
-
 // build makes what is missing of a machine and starts it, once in its life. Its
 // folder is locked.
-func (p *Provider) build(ctx context.Context, f folder, r record, req infra.CreateInstanceRequest) error {
-	root, err := os.OpenRoot(f.path)
+func (p *Provider) build(ctx context.Context, f hostdir.Folder, r record, req infra.CreateInstanceRequest) error {
+	root, err := os.OpenRoot(f.Path)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	if err := p.before("lock"); err != nil {
+	if err := p.host.Before("lock"); err != nil {
 		return err
 	}
 	life, err := unstarted(ctx, root)
@@ -132,41 +102,23 @@ func (p *Provider) build(ctx context.Context, f folder, r record, req infra.Crea
 	if err != nil {
 		return err
 	}
-	steps := []step{
-		{"files", func() error { return furnish(root, files) }},
-		{"spec", func() error { return machine.WriteJSON(root, machine.SpecFile, p.spec(r)) }},
+	steps := []hostdir.Step{
+		hostdir.Do("files", func() error { return furnish(root, files) }),
+		hostdir.Do("spec", func() error { return machine.WriteJSON(root, machine.SpecFile, p.spec(r)) }),
 	}
 	steps = append(steps, r.connect(ctx)...)
-	steps = append(steps, step{"launch", func() error {
-		argv := append(slices.Clone(p.config.Program), "launch", f.path)
+	steps = append(steps, hostdir.Do("launch", func() error {
+		argv := append(slices.Clone(p.config.Program), "launch", f.Path)
 		_, err := commandWith(ctx, []*os.File{life}, "", argv...)
 		return err
-	}})
-	if err := p.take(steps); err != nil {
+	}))
+	if err := p.host.Take(steps...); err != nil {
 		return err
 	}
-	if err := p.before("answer"); err != nil {
+	if err := p.host.Before("answer"); err != nil {
 		return err
 	}
-	p.logger.InfoContext(ctx, "machine started", "instance", r.InstanceID, "machine", r.ProviderID, "address", r.machineAddr())
-	return nil
-}
-
-// step is one effect. It can be made again after it was made, wholly or in part.
-type step struct {
-	name string
-	make func() error
-}
-
-func (p *Provider) take(steps []step) error {
-	for _, s := range steps {
-		if err := p.before(s.name); err != nil {
-			return err
-		}
-		if err := s.make(); err != nil {
-			return err
-		}
-	}
+	p.host.Logger.InfoContext(ctx, "machine started", "instance", r.InstanceID, "machine", r.ProviderID, "address", r.machineAddr())
 	return nil
 }
 
@@ -188,7 +140,7 @@ func (p *Provider) spec(r record) machine.Spec {
 func unstarted(ctx context.Context, root *os.Root) (*os.File, error) {
 	for {
 		life, err := lockLife(root)
-		if err != nil && !errors.Is(err, errLocked) {
+		if err != nil && !errors.Is(err, hostdir.ErrLocked) {
 			return nil, err
 		}
 		if _, started := root.Stat(machine.StartedFile); started == nil {
@@ -200,7 +152,7 @@ func unstarted(ctx context.Context, root *os.Root) (*os.File, error) {
 		if err == nil {
 			return life, nil
 		}
-		if err := pause(ctx, lockEvery); err != nil {
+		if err := hostdir.Pause(ctx, hostdir.LockEvery); err != nil {
 			return nil, fmt.Errorf("another call starts the machine: %w", err)
 		}
 	}
@@ -242,7 +194,7 @@ func lockLife(root *os.Root) (*os.File, error) {
 	}
 	err = unix.Flock(int(life.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = errLocked
+		err = hostdir.ErrLocked
 	}
 	if err != nil {
 		_ = life.Close()

@@ -1,7 +1,8 @@
 // Package netns makes machines of this host's own parts, for fast real tests with
 // many nodes and for trying machines without a cloud: each is a network, mount, pid,
 // uts and ipc namespace with an engine and an agent of its own, and runs in about a
-// second. Package instances calls it by the contract of package infra.
+// second. Package instances calls it by the contract of package infra; the
+// folders of its machines and the order of what is done to them are package hostdir's.
 //
 // A machine is known by its folder, Dir/<cluster>.<shard>/<instance id>, and the
 // record in it, which is written before anything else: whose the machine is, the

@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/berth-cloud/berth/instances/infra"
 	"github.com/berth-cloud/berth/instances/infra/netns/machine"
 )
 
@@ -78,18 +77,11 @@ func (p *Provider) DialEngine(ctx context.Context, instanceID string) (net.Conn,
 // alive finds the first process of a machine that runs.
 func (p *Provider) alive(ctx context.Context, instanceID string) (*machine.Handle, machine.State, error) {
 	var state machine.State
-	f, err := p.find(ctx, instanceID)
+	f, _, err := p.host.Find(ctx, instanceID)
 	if err != nil {
 		return nil, state, err
 	}
-	r, err := f.read()
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !p.owns(r, instanceID) {
-		return nil, state, infra.ErrInstanceNotFound
-	}
-	if err != nil {
-		return nil, state, err
-	}
-	root, err := os.OpenRoot(f.path)
+	root, err := os.OpenRoot(f.Path)
 	if err != nil {
 		return nil, state, err
 	}

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir/hostdirtest"
 	"github.com/berth-cloud/berth/instances/infra/netns"
 	"github.com/berth-cloud/berth/internal/docker/dockertest/testimage"
 	"github.com/berth-cloud/berth/secrets"
@@ -88,7 +89,7 @@ func (b *bench) socket(instanceID string) string {
 
 func TestAContainerOutlivesItsEngineAndNotItsMachine(t *testing.T) {
 	b := newBench(t)
-	ctx := patient(t)
+	ctx := hostdirtest.Patient(t)
 	p, req := b.open(owner), request("")
 	began := time.Now()
 	made, err := p.CreateInstance(ctx, req)
@@ -178,7 +179,7 @@ func (b *bench) checkOnItsOwn(instanceID string) {
 
 func TestAnEngineIsLeftDownWhenThatIsAsked(t *testing.T) {
 	b := newBench(t, light(t), func(c *netns.Config) { c.LeaveEngineDown = true })
-	ctx := patient(t)
+	ctx := hostdirtest.Patient(t)
 	p, req := b.open(owner), request("")
 	if _, err := p.CreateInstance(ctx, req); err != nil {
 		t.Fatal(err)
@@ -216,7 +217,7 @@ func agents(c *netns.Config) { c.Agent = []string{c.Program[0], agentCommand} }
 
 func TestUserDataIsThereBeforeTheAgentAndTheAgentIsKeptRunning(t *testing.T) {
 	b := newBench(t, light(t), agents)
-	ctx := patient(t)
+	ctx := hostdirtest.Patient(t)
 	p, req := b.open(owner), request(withFiles)
 	made, err := p.CreateInstance(ctx, req)
 	if err != nil {
@@ -309,7 +310,7 @@ func TestMachinesReachEachOtherOnlyWhenThatIsAsked(t *testing.T) {
 				t.Skip("letting machines reach each other needs iptables")
 			}
 			b := newBench(t, light(t), agents, func(c *netns.Config) { c.ConnectMachines = connect })
-			ctx := patient(t)
+			ctx := hostdirtest.Patient(t)
 			p := b.open(owner)
 			var addrs []string
 			for range 2 {
@@ -343,7 +344,7 @@ func lastByte(addr string) byte { return net.ParseIP(addr).To4()[3] }
 
 func TestWhatNoMachineOfNamespacesCanBeIsRefusedByItsLine(t *testing.T) {
 	b := newBench(t, light(t))
-	ctx := patient(t)
+	ctx := hostdirtest.Patient(t)
 	p := b.open(owner)
 	for name, change := range map[string]func(r *infra.CreateInstanceRequest){
 		"line 3": func(r *infra.CreateInstanceRequest) {

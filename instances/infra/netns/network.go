@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir"
 )
 
 // netnsDir is where iproute2 keeps named network namespaces.
@@ -57,22 +58,22 @@ func (r record) hostLink() (bool, error) {
 }
 
 // connect makes the machine's network, or what is missing of it.
-func (r record) connect(ctx context.Context) []step {
-	return []step{
-		{"network", func() error { return r.addNetns(ctx) }},
-		{"link", func() error { return r.addLink(ctx) }},
-		{"forward", func() error { return r.forward(ctx) }},
-		{"host's address", func() error {
+func (r record) connect(ctx context.Context) []hostdir.Step {
+	return []hostdir.Step{
+		hostdir.Do("network", func() error { return r.addNetns(ctx) }),
+		hostdir.Do("link", func() error { return r.addLink(ctx) }),
+		hostdir.Do("forward", func() error { return r.forward(ctx) }),
+		hostdir.Do("host's address", func() error {
 			lines := fmt.Sprintf("addr replace %v/%d dev %s\nlink set %s up\n", r.hostAddr(), linkBits, r.link(), r.link())
 			_, err := command(ctx, lines, "ip", "-batch", "-")
 			return err
-		}},
-		{"machine's address", func() error {
+		}),
+		hostdir.Do("machine's address", func() error {
 			lines := fmt.Sprintf("link set lo up\naddr replace %v/%d dev eth0\nlink set eth0 up\nroute replace default via %v\n",
 				r.machineAddr(), linkBits, r.hostAddr())
 			_, err := command(ctx, lines, "ip", "-netns", r.ProviderID, "-batch", "-")
 			return err
-		}},
+		}),
 	}
 }
 
@@ -139,28 +140,28 @@ func setInterface(link, family, key, value string) error {
 }
 
 // disconnect removes the machine's network.
-func (r record) disconnect(ctx context.Context) []step {
-	var steps []step
+func (r record) disconnect(ctx context.Context) []hostdir.Step {
+	var steps []hostdir.Step
 	if r.Connected {
-		steps = append(steps, step{"rule", func() error { return r.removeRule(ctx) }})
+		steps = append(steps, hostdir.Do("rule", func() error { return r.removeRule(ctx) }))
 	}
 	return append(steps,
-		step{"link", func() error {
+		hostdir.Do("link", func() error {
 			there, err := r.hostLink()
 			if err != nil || !there {
 				return err
 			}
 			_, err = command(ctx, "", "ip", "link", "delete", r.link())
 			return err
-		}},
-		step{"network", func() error {
+		}),
+		hostdir.Do("network", func() error {
 			there, err := r.hasNetns()
 			if err != nil || !there {
 				return err
 			}
 			_, err = command(ctx, "", "ip", "netns", "delete", r.ProviderID)
 			return err
-		}},
+		}),
 	)
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir"
 )
 
 // freeLink finds a /30 of the pool that overlaps nothing in use. It begins at a
@@ -44,7 +45,7 @@ func (p *Provider) usedLinks(ctx context.Context) ([]netip.Prefix, error) {
 	}
 	for _, path := range folders {
 		// One that cannot be read is somebody's whose link is among the routes.
-		if r, err := (folder{path}).read(); err == nil && r.Link.IsValid() {
+		if r, err := p.host.Read(hostdir.Folder{Path: path}); err == nil && r.Link.IsValid() {
 			used = append(used, r.Link)
 		}
 	}
@@ -96,7 +97,7 @@ func parseRoutes(raw []byte) ([]netip.Prefix, error) {
 
 // lockPool takes the folder of all machines, while a range is chosen.
 func (p *Provider) lockPool(ctx context.Context) (func(), error) {
-	unlock, err := lock(ctx, p.config.Dir)
+	unlock, err := hostdir.Lock(ctx, p.config.Dir)
 	if os.IsNotExist(err) {
 		return nil, fmt.Errorf("%w: the folder of the machines is not there", infra.ErrUnavailable)
 	}

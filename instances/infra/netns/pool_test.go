@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/berth-cloud/berth/instances/infra/hostdir"
 )
 
 func prefixes(texts ...string) []netip.Prefix {
@@ -80,7 +82,7 @@ func TestTheHostsRoutesAreRead(t *testing.T) {
 }
 
 func TestAMachinesEndsHaveTheAddressesOfItsLink(t *testing.T) {
-	r := record{Link: netip.MustParsePrefix("10.9.0.4/30"), ProviderID: "berth-01234567-89abcdef"}
+	r := record{Link: netip.MustParsePrefix("10.9.0.4/30"), Record: hostdir.Record{ProviderID: "berth-01234567-89abcdef"}}
 	if h, m := r.hostAddr().String(), r.machineAddr().String(); h != "10.9.0.5" || m != "10.9.0.6" {
 		t.Errorf("host %s, machine %s", h, m)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/berth-cloud/berth/instances/infra/hostdir"
 	"github.com/berth-cloud/berth/instances/infra/netns/machine"
 )
 
@@ -26,13 +27,13 @@ const (
 // remove ends a machine that is to go, and takes away what it is made of, as far
 // as that goes by now. Its folder is locked. It reports gone only once nothing is
 // left; then the folder is not there any more.
-func (p *Provider) remove(ctx context.Context, f folder, r record, wait time.Duration) (gone bool, err error) {
-	root, err := os.OpenRoot(f.path)
+func (p *Provider) remove(ctx context.Context, f hostdir.Folder, r record, wait time.Duration) (gone bool, err error) {
+	root, err := os.OpenRoot(f.Path)
 	if err != nil {
 		return false, err
 	}
 	defer root.Close()
-	if err := p.before("end"); err != nil {
+	if err := p.host.Before("end"); err != nil {
 		return false, err
 	}
 	if ended, err := p.end(ctx, root, r, wait); err != nil || !ended {
@@ -40,7 +41,7 @@ func (p *Provider) remove(ctx context.Context, f folder, r record, wait time.Dur
 	}
 	// From here on nothing can start it: a launcher that a call left has no lock.
 	life, err := lockLife(root)
-	if errors.Is(err, errLocked) {
+	if errors.Is(err, hostdir.ErrLocked) {
 		return false, nil
 	}
 	if err != nil {
@@ -51,14 +52,14 @@ func (p *Provider) remove(ctx context.Context, f folder, r record, wait time.Dur
 		return false, err
 	}
 	steps := append(r.disconnect(ctx),
-		step{"cgroups", func() error { return removeCgroups(ctx, r.ProviderID) }},
-		step{"contents", func() error { return f.clear(ctx, root) }},
-		step{"record", func() error { return f.forget(root) }},
+		hostdir.Do("cgroups", func() error { return removeCgroups(ctx, r.ProviderID) }),
+		hostdir.Do("contents", func() error { return p.clear(ctx, f, root) }),
+		hostdir.Do("record", func() error { return p.host.Forget(f, root) }),
 	)
-	if err := p.take(steps); err != nil {
+	if err := p.host.Take(steps...); err != nil {
 		return false, err
 	}
-	p.logger.InfoContext(ctx, "machine removed", "instance", r.InstanceID, "machine", r.ProviderID)
+	p.host.Logger.InfoContext(ctx, "machine removed", "instance", r.InstanceID, "machine", r.ProviderID)
 	return true, nil
 }
 
@@ -79,7 +80,7 @@ func (p *Provider) end(ctx context.Context, root *os.Root, r record, wait time.D
 	defer h.Close()
 	sig := unix.SIGTERM
 	// The agent, the containers and the engine end one after the other.
-	if p.now().Sub(r.DeletedAt) > 2*p.config.StopGrace+3*time.Second {
+	if p.host.Now().Sub(r.DeletedAt) > 2*p.config.StopGrace+3*time.Second {
 		sig, wait = unix.SIGKILL, killWait
 	}
 	waiting, cancel := context.WithTimeout(ctx, wait)
@@ -99,57 +100,20 @@ func (p *Provider) end(ctx context.Context, root *os.Root, r record, wait time.D
 }
 
 // clear removes what is in the folder but the record and the lock.
-func (f folder) clear(ctx context.Context, root *os.Root) error {
-	if err := f.checkNoMounts(); err != nil {
+func (p *Provider) clear(ctx context.Context, f hostdir.Folder, root *os.Root) error {
+	if err := checkNoMounts(f); err != nil {
 		return err
 	}
-	dir, err := root.Open(".")
-	if err != nil {
-		return err
-	}
-	names, err := dir.Readdirnames(-1)
-	_ = dir.Close()
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if name == recordFile || name == machine.LockFile {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := root.RemoveAll(name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// forget removes the record, and with it the machine.
-func (f folder) forget(root *os.Root) error {
-	for _, name := range []string{machine.LockFile, recordFile} {
-		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return ignoreMissing(os.Remove(f.path))
-}
-
-// clearUnused removes a folder without a record, in which nothing was made yet. Of
-// what is not ours it removes nothing.
-func (f folder) clearUnused() {
-	_ = os.Remove(filepath.Join(f.path, recordFile+".new"))
-	_ = os.Remove(f.path)
+	return p.host.Clear(ctx, root, root.RemoveAll)
 }
 
 // checkNoMounts refuses to go through what somebody has mounted in the folder.
-func (f folder) checkNoMounts() error {
+func checkNoMounts(f hostdir.Folder) error {
 	mounts, err := readMounts()
 	if err != nil {
 		return err
 	}
-	real, err := filepath.EvalSymlinks(f.path)
+	real, err := filepath.EvalSymlinks(f.Path)
 	if err != nil {
 		return err
 	}

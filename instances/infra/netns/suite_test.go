@@ -1,7 +1,6 @@
 package netns_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir/hostdirtest"
 	"github.com/berth-cloud/berth/instances/infra/infratest"
 	"github.com/berth-cloud/berth/secrets"
 )
@@ -40,28 +40,14 @@ func TestManyMachinesKeepTheContract(t *testing.T) {
 }
 
 func fixture(b *bench, heavy bool) infratest.Fixture {
-	return infratest.Fixture{
-		Provider: b.open(owner),
-		Owner:    owner,
-		Prepare: func(r *infra.CreateInstanceRequest) {
-			content := strings.ReplaceAll(r.UserData.RevealString(), "\n", "\n    ")
-			r.UserData = secrets.NewSecretString("#cloud-config\nwrite_files:\n- path: /etc/berth/suite\n  content: |\n    " + content + "\n")
-		},
-		Advance: func(ctx context.Context) error {
-			pause(ctx)
-			return ctx.Err()
-		},
-		Other:         func(o infra.Owner) infra.Provider { return b.open(o) },
-		Reopen:        func() infra.Provider { return b.open(owner) },
-		Place:         b.place,
-		Count:         b.count,
-		Output:        b.output,
-		UnknownArg:    "flavour",
-		UnknownSubnet: "nowhere",
-		Settle:        1,
-		Heavy:         heavy,
-		Patience:      time.Minute,
+	fx := hostdirtest.Fixture(owner, func(o infra.Owner) infra.Provider { return b.open(o) })
+	fx.Prepare = func(r *infra.CreateInstanceRequest) {
+		content := strings.ReplaceAll(r.UserData.RevealString(), "\n", "\n    ")
+		r.UserData = secrets.NewSecretString("#cloud-config\nwrite_files:\n- path: /etc/berth/suite\n  content: |\n    " + content + "\n")
 	}
+	fx.Place, fx.Count, fx.Output = b.place, b.count, b.output
+	fx.Heavy, fx.Patience = heavy, time.Minute
+	return fx
 }
 
 // count is how many machines of an instance there are: first processes, or else

@@ -1,7 +1,6 @@
 package qemu_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,17 +9,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/berth-cloud/berth/id"
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir/hostdirtest"
 	"github.com/berth-cloud/berth/instances/infra/qemu"
-	"github.com/berth-cloud/berth/secrets"
 )
-
-const kind = "knc"
 
 var owner = infra.Owner{ClusterID: "qemu-suite", Shard: "one"}
 
@@ -28,24 +24,7 @@ var owner = infra.Owner{ClusterID: "qemu-suite", Shard: "one"}
 type bench struct {
 	t      testing.TB
 	config qemu.Config
-	log    *syncBuffer
-}
-
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
+	log    *hostdirtest.Buffer
 }
 
 // What a machine of these tests boots: a sector that the firmware finds on its disk.
@@ -91,7 +70,7 @@ func newBench(t testing.TB, change ...func(*qemu.Config)) *bench {
 		}
 		images[name] = qemu.Image{Disk: path, Format: "raw"}
 	}
-	b := &bench{t: t, log: &syncBuffer{}, config: qemu.Config{
+	b := &bench{t: t, log: &hostdirtest.Buffer{}, config: qemu.Config{
 		// Long, as a socket's address may not be.
 		Dir: filepath.Join(dir, strings.Repeat("long-", 20), "machines"), Program: programs[0], ImageTool: programs[1],
 		Images: images, Types: map[string]qemu.Type{qemu.DefaultName: {CPUs: 1, MemoryMiB: 64}},
@@ -115,7 +94,7 @@ func (b *bench) open(o infra.Owner) *qemu.Provider {
 }
 
 func (b *bench) home(o infra.Owner) string {
-	return filepath.Join(b.config.Dir, o.ClusterID+"."+o.Shard)
+	return hostdirtest.Home(b.config.Dir, o)
 }
 
 func (b *bench) file(instanceID, name string) string {
@@ -139,35 +118,12 @@ func (b *bench) clear() {
 	}
 }
 
-// gone deletes a machine until it is not found.
-func (b *bench) gone(ctx context.Context, p *qemu.Provider, instanceID string) {
+// gone deletes a machine until it is not found, and nothing is left.
+func (b *bench) gone(ctx context.Context, p infra.Provider, instanceID string) {
 	b.t.Helper()
-	for {
-		if err := p.DeleteInstance(ctx, instanceID, ""); err != nil {
-			b.t.Fatalf("delete: %v", err)
-		}
-		_, err := p.GetInstanceStatus(ctx, instanceID, "")
-		if infra.IsNotFound(err) {
-			break
-		}
-		if err != nil || !pause(ctx) {
-			b.t.Fatalf("not gone: %v, %v", err, ctx.Err())
-		}
-	}
+	hostdirtest.Gone(ctx, b.t, p, instanceID)
 	if n := b.count(instanceID); n != 0 {
 		b.t.Errorf("%s is not found, and there are %d of it", instanceID, n)
-	}
-}
-
-// pause lets a moment pass.
-func pause(ctx context.Context) bool {
-	timer := time.NewTimer(10 * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -198,21 +154,11 @@ func (b *bench) count(instanceID string) int {
 }
 
 func request(userData string) infra.CreateInstanceRequest {
-	return infra.CreateInstanceRequest{
-		ClusterID: owner.ClusterID, Shard: owner.Shard, Group: "suite", Template: "suite",
-		InstanceKind: kind, InstanceID: id.New(kind).String(),
-		UserData: secrets.NewSecretString(userData),
-	}
-}
-
-func patient(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
+	return hostdirtest.Request(owner, userData)
 }
 
 // becomes waits until a machine is so.
-func (b *bench) becomes(ctx context.Context, p *qemu.Provider, instanceID string, want infra.Status) {
+func (b *bench) becomes(ctx context.Context, p infra.Provider, instanceID string, want infra.Status) {
 	b.t.Helper()
 	for {
 		inst, err := p.GetInstanceStatus(ctx, instanceID, "")
@@ -222,7 +168,7 @@ func (b *bench) becomes(ctx context.Context, p *qemu.Provider, instanceID string
 		if inst.Status == want {
 			return
 		}
-		if !pause(ctx) {
+		if !hostdirtest.Pause(ctx) {
 			b.t.Fatalf("the machine is %s, and not %s in time", inst.Status, want)
 		}
 	}
@@ -233,7 +179,7 @@ func (b *bench) place(tags map[string]string) (providerID string, there func() b
 	b.t.Helper()
 	instanceID := tags[infra.TagInstance]
 	if instanceID == "" {
-		instanceID = id.New(kind).String()
+		instanceID = id.New(hostdirtest.Kind).String()
 	}
 	providerID = fmt.Sprintf("foreign-%d", time.Now().UnixNano())
 	record, err := json.Marshal(map[string]any{"Version": 1, "InstanceID": instanceID, "ProviderID": providerID, "Tags": tags})

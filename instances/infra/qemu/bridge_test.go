@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir/hostdirtest"
 	"github.com/berth-cloud/berth/instances/infra/qemu"
 )
 
@@ -25,7 +26,7 @@ func TestAMachineOnABridgeHasAPortThatGoesWithIt(t *testing.T) {
 	b := newBench(t, func(c *qemu.Config) {
 		c.Networks = map[string]qemu.Network{"lan": {Bridge: bridge}, "none": {Bridge: bridge + "x"}}
 	})
-	ctx := patient(t)
+	ctx := hostdirtest.Patient(t)
 	if said, err := exec.CommandContext(ctx, ip, "link", "add", bridge, "type", "bridge").CombinedOutput(); err != nil {
 		t.Skipf("no bridge can be made here: %v: %s", err, said)
 	}

@@ -8,22 +8,16 @@ import (
 	"os"
 
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir"
 )
 
 // open finds a machine's folder and record, for what only this kind of provider does.
 func (p *Provider) open(ctx context.Context, instanceID string) (*os.Root, record, error) {
-	f, err := p.find(ctx, instanceID)
+	f, r, err := p.host.Find(ctx, instanceID)
 	if err != nil {
 		return nil, record{}, err
 	}
-	r, err := f.read()
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !p.owns(r, instanceID) {
-		return nil, record{}, infra.ErrInstanceNotFound
-	}
-	if err != nil {
-		return nil, record{}, err
-	}
-	root, err := os.OpenRoot(f.path)
+	root, err := os.OpenRoot(f.Path)
 	return root, r, err
 }
 
@@ -48,11 +42,11 @@ func (p *Provider) Console(ctx context.Context, instanceID string) (string, erro
 
 // KillMachine ends a machine as a power cut does, for tests of what its failure does.
 func (p *Provider) KillMachine(ctx context.Context, instanceID string) error {
-	f, err := p.find(ctx, instanceID)
+	f, err := p.host.Folder(ctx, instanceID)
 	if err != nil {
 		return err
 	}
-	unlock, err := lock(ctx, f.path)
+	unlock, err := hostdir.Lock(ctx, f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return infra.ErrInstanceNotFound
 	}
@@ -70,7 +64,7 @@ func (p *Provider) KillMachine(ctx context.Context, instanceID string) error {
 		err = kill(root)
 	}
 	for err == nil && there {
-		if err = pause(ctx, endEvery); err == nil {
+		if err = hostdir.Pause(ctx, endEvery); err == nil {
 			there, err = lives(root)
 		}
 	}

@@ -1,6 +1,7 @@
 // Package qemu makes virtual machines on this host, for an operator who has the metal
 // and for end-to-end tests that want a kernel, a boot and a power button. Package
-// instances calls it by the contract of package infra.
+// instances calls it by the contract of package infra; the
+// folders of its machines and the order of what is done to them are package hostdir's.
 //
 // A machine is known by its folder, Dir/<cluster>.<shard>/<instance id>, and the record
 // in it, which is written before anything else: whose the machine is, the digest of its

@@ -1,7 +1,9 @@
 package qemu
 
+import "github.com/berth-cloud/berth/instances/infra/hostdir"
+
 // CutBefore makes the provider's calls end before an effect when cut says so.
-func (p *Provider) CutBefore(cut func(effect string) error) { p.before = cut }
+func (p *Provider) CutBefore(cut func(effect string) error) { p.host.Before = cut }
 
 // IsoVolume writes a volume.
 var IsoVolume = isoVolume
@@ -18,4 +20,6 @@ func IsoFiles(of map[string][]byte) (files []isoFile) {
 var StatusOf = statusOf
 
 // Port is the name of a machine's port on a bridge.
-func Port(providerID string) string { return record{ProviderID: providerID}.port() }
+func Port(providerID string) string {
+	return record{Record: hostdir.Record{ProviderID: providerID}}.port()
+}

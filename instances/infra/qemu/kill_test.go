@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir/hostdirtest"
 	"github.com/berth-cloud/berth/instances/infra/qemu"
 )
 
@@ -41,7 +42,7 @@ func createMain(settings, instanceID string) int {
 // effects alone. The machine must outlive whoever made it, as one that was not killed does.
 func TestAProviderThatIsKilledWhileItMakesAMachineLeavesOneOrNone(t *testing.T) {
 	b := newBench(t)
-	ctx := patient(t)
+	ctx := hostdirtest.Patient(t)
 	settings, err := json.Marshal(map[string]any{
 		"dir": b.config.Dir, "images": b.config.Images, "types": b.config.Types, "stop_grace": b.config.StopGrace.String(),
 	})
@@ -133,7 +134,7 @@ func (b *bench) killedAtItsDisk(ctx context.Context, tool string) (req infra.Cre
 	}
 	for pid == 0 {
 		said, _ := os.ReadFile(b.file(req.InstanceID, diskInWork))
-		if pid, _ = strconv.Atoi(string(said)); pid == 0 && !pause(ctx) {
+		if pid, _ = strconv.Atoi(string(said)); pid == 0 && !hostdirtest.Pause(ctx) {
 			b.t.Fatal("the tool does not begin")
 		}
 	}
@@ -148,7 +149,7 @@ const diskInWork = "disk.qcow2.new"
 // Two that write one disk destroy it.
 func TestWhatStillMakesADiskForAKilledProviderIsWaitedFor(t *testing.T) {
 	b := newBench(t)
-	ctx := patient(t)
+	ctx := hostdirtest.Patient(t)
 	req, pid := b.killedAtItsDisk(ctx, stayingTool)
 	p := b.open(owner)
 	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
@@ -171,7 +172,7 @@ func TestWhatStillMakesADiskForAKilledProviderIsWaitedFor(t *testing.T) {
 
 func TestWhatMakesADiskEndsWithItsProvider(t *testing.T) {
 	b := newBench(t)
-	ctx := patient(t)
+	ctx := hostdirtest.Patient(t)
 	req, _ := b.killedAtItsDisk(ctx, goingTool)
 	p := b.open(owner)
 	if _, err := p.CreateInstance(ctx, req); err != nil {
@@ -183,14 +184,14 @@ func TestWhatMakesADiskEndsWithItsProvider(t *testing.T) {
 // A delete leaves nobody who would write into the folder after it.
 func TestADeleteEndsWhatStillMakesADiskForAKilledProvider(t *testing.T) {
 	b := newBench(t)
-	ctx := patient(t)
+	ctx := hostdirtest.Patient(t)
 	req, pid := b.killedAtItsDisk(ctx, stayingTool)
 	b.gone(ctx, b.open(owner), req.InstanceID)
 	for unix.Kill(pid, 0) == nil { // whoever adopts it has to see its end as well
 		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err != nil || strings.Contains(string(stat), ") Z ") {
 			break
 		}
-		if !pause(ctx) {
+		if !hostdirtest.Pause(ctx) {
 			t.Fatal("it is still there")
 		}
 	}

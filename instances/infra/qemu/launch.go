@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/berth-cloud/berth/instances/infra/hostdir"
 )
 
 const (
@@ -80,7 +82,7 @@ func drive(name, format, file string, readOnly bool) ([]string, error) {
 // launch starts the machine's process, which inherits its life, and lets that go here.
 // It returns once the machine's monitor answers: then all that it needs is open. QEMU
 // can detach itself too, but not with the sandbox in which it starts no program.
-func (p *Provider) launch(ctx context.Context, root *os.Root, f folder, r record, life *os.File) error {
+func (p *Provider) launch(ctx context.Context, root *os.Root, f hostdir.Folder, r record, life *os.File) error {
 	inherit := []*os.File{life} // the descriptors of what it inherits begin at 3
 	tap := 0
 	if r.Network.Bridge != "" {
@@ -103,7 +105,7 @@ func (p *Provider) launch(ctx context.Context, root *os.Root, f folder, r record
 	ctx, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
 	c := exec.CommandContext(ctx, p.config.Detach, slices.Concat([]string{"--fork", p.config.Program}, args)...)
-	c.Dir, c.ExtraFiles, c.Env, c.Stderr = f.path, inherit, environment, theirs
+	c.Dir, c.ExtraFiles, c.Env, c.Stderr = f.Path, inherit, environment, theirs
 	err = errors.Join(c.Run(), theirs.Close(), life.Close())
 	if err == nil {
 		err = ready(ctx, root, r)
@@ -131,7 +133,7 @@ func ready(ctx context.Context, root *os.Root, r record) error {
 		if !there {
 			return errEnded
 		}
-		if pause(ctx, endEvery) != nil {
+		if hostdir.Pause(ctx, endEvery) != nil {
 			return fmt.Errorf("%w: %w", ctx.Err(), err)
 		}
 	}
@@ -140,18 +142,18 @@ func ready(ctx context.Context, root *os.Root, r record) error {
 // makeDisk lays the machine's disk over its image's. What writes it has the machine's
 // life as well: it may outlive this program, and nobody else writes or removes the
 // disk before it has ended.
-func (p *Provider) makeDisk(ctx context.Context, root *os.Root, f folder, r record, life *os.File) error {
+func (p *Provider) makeDisk(ctx context.Context, root *os.Root, f hostdir.Folder, r record, life *os.File) error {
 	if made, err := hasDisk(root, r); err != nil || made {
 		return err
 	}
-	args := []string{"create", "-q", "-f", "qcow2", "-F", r.Image.Format, "-b", r.Image.Disk, diskFile + unfinished}
+	args := []string{"create", "-q", "-f", "qcow2", "-F", r.Image.Format, "-b", r.Image.Disk, diskFile + hostdir.Unfinished}
 	if r.Type.DiskMiB > 0 {
 		args = append(args, strconv.Itoa(r.Type.DiskMiB)+"M")
 	}
-	if err := command(ctx, f.path, life, p.config.ImageTool, args...); err != nil {
+	if err := command(ctx, f.Path, life, p.config.ImageTool, args...); err != nil {
 		return err
 	}
-	if err := root.Chmod(diskFile+unfinished, 0o600); err != nil {
+	if err := root.Chmod(diskFile+hostdir.Unfinished, 0o600); err != nil {
 		return err
 	}
 	return finish(root, diskFile)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir/hostdirtest"
 	"github.com/berth-cloud/berth/instances/infra/qemu"
 )
 
@@ -45,7 +46,7 @@ func (b *bench) pid(instanceID string) int {
 
 func TestAMachineIsNobodysChildAndItsImageIsOnlyRead(t *testing.T) {
 	b := newBench(t)
-	ctx := patient(t)
+	ctx := hostdirtest.Patient(t)
 	p := b.open(owner)
 	req, _ := b.create(ctx, p)
 	pid := b.pid(req.InstanceID)
@@ -99,7 +100,7 @@ func TestAMachineIsNobodysChildAndItsImageIsOnlyRead(t *testing.T) {
 		if text == "U" {
 			break
 		}
-		if text != "" || !pause(ctx) {
+		if text != "" || !hostdirtest.Pause(ctx) {
 			t.Fatalf("the machine says %q on its console", text)
 		}
 	}
@@ -107,7 +108,7 @@ func TestAMachineIsNobodysChildAndItsImageIsOnlyRead(t *testing.T) {
 
 func TestAMachineThatPoweredItselfOffStaysOff(t *testing.T) {
 	b := newBench(t)
-	ctx := patient(t)
+	ctx := hostdirtest.Patient(t)
 	p := b.open(owner)
 	req, made := b.create(ctx, p, func(r *infra.CreateInstanceRequest) { r.Args = map[string]any{"image": "off"} })
 	b.becomes(ctx, p, req.InstanceID, infra.StatusStopped)
@@ -123,7 +124,7 @@ func TestAMachineThatPoweredItselfOffStaysOff(t *testing.T) {
 
 func TestAMachineThatIsKilledIsStoppedAndNoOtherIsTouched(t *testing.T) {
 	b := newBench(t)
-	ctx := patient(t)
+	ctx := hostdirtest.Patient(t)
 	p := b.open(owner)
 	req, _ := b.create(ctx, p)
 	other, _ := b.create(ctx, p)
@@ -155,7 +156,7 @@ func TestAMachineThatIsKilledIsStoppedAndNoOtherIsTouched(t *testing.T) {
 // A process that is stopped answers nothing and ends by no command.
 func TestAMachineThatHangsIsUnknownAndGoesByForce(t *testing.T) {
 	b := newBench(t)
-	ctx := patient(t)
+	ctx := hostdirtest.Patient(t)
 	now := time.Now()
 	p, err := qemu.New(infra.Options{Owner: owner, Now: func() time.Time { return now }}, b.config)
 	if err != nil {
@@ -189,7 +190,7 @@ func TestAMachineThatHangsIsUnknownAndGoesByForce(t *testing.T) {
 
 func TestAMachineKeepsWhatItWasMadeWith(t *testing.T) {
 	b := newBench(t)
-	ctx := patient(t)
+	ctx := hostdirtest.Patient(t)
 	req, made := b.create(ctx, b.open(owner))
 	b.config.Images = map[string]qemu.Image{"other": {Kernel: "/nowhere"}}
 	b.config.Types = map[string]qemu.Type{"other": qemu.DefaultType}
@@ -218,7 +219,7 @@ func TestAMachineKeepsWhatItWasMadeWith(t *testing.T) {
 // What the emulator says comes into the error, and the machine may still come to be.
 func TestAMachineThatCannotStartSaysWhyAndStartsLater(t *testing.T) {
 	b := newBench(t)
-	ctx := patient(t)
+	ctx := hostdirtest.Patient(t)
 	kernel := b.t.TempDir() + "/kernel"
 	b.config.Images["kernel"] = qemu.Image{Kernel: kernel}
 	p := b.open(owner)
@@ -248,7 +249,7 @@ func TestAMachineThatCannotStartSaysWhyAndStartsLater(t *testing.T) {
 
 func TestAnOwnerHasNoMoreMachinesThanItMay(t *testing.T) {
 	b := newBench(t, func(c *qemu.Config) { c.MaxMachines = 1 })
-	ctx := patient(t)
+	ctx := hostdirtest.Patient(t)
 	p := b.open(owner)
 	if room, err := p.CheckSubnetCapacity(ctx, ""); err != nil || !room {
 		t.Errorf("room for the first: %v, %v", room, err)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/berth-cloud/berth/instances/infra/hostdir"
 )
 
 const (
@@ -125,7 +127,7 @@ func dialIn(ctx context.Context, root *os.Root, name string) (net.Conn, error) {
 		if !errors.Is(err, unix.EAGAIN) { // as many wait as it lets wait
 			return conn, err
 		}
-		if err := pause(ctx, lockEvery); err != nil {
+		if err := hostdir.Pause(ctx, hostdir.LockEvery); err != nil {
 			return nil, err
 		}
 	}

@@ -4,28 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
-	"os"
-	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir"
 )
 
 // Provider makes the machines of one owner. It holds nothing that is not in the
 // folder: any number of them, in any number of processes, may be open for one Dir.
 type Provider struct {
-	owner  infra.Owner
 	config Config
-	// home is the folder of the owner's machines.
-	home   string
-	logger *slog.Logger
-	now    func() time.Time
-	// before is called with the name of every effect of a create or a delete; an
-	// error ends the call there, as a crash does. Tests set it.
-	before func(effect string) error
+	host   *hostdir.Machines[record, *record]
 }
 
 var (
@@ -40,19 +28,19 @@ func New(o infra.Options, c Config) (*Provider, error) {
 	if err := errors.Join(o.Owner.Validate(), c.validate()); err != nil {
 		return nil, err
 	}
-	p := &Provider{
-		owner: o.Owner, config: c, logger: o.Logger, now: o.Now,
-		home: filepath.Join(c.Dir, o.Owner.ClusterID+"."+o.Owner.Shard),
-	}
-	if p.logger == nil {
-		p.logger = slog.New(slog.DiscardHandler)
-	}
-	if p.now == nil {
-		p.now = time.Now
-	}
-	p.before = func(string) error { return nil }
-	if err := os.MkdirAll(p.home, 0o700); err != nil {
-		return nil, fmt.Errorf("the folder of the machines: %w", err)
+	p := &Provider{config: c}
+	var err error
+	p.host, err = hostdir.New(c.Dir, o, hostdir.Maker[record]{
+		IDPrefix: idPrefix, LifeFile: lifeFile, Patience: patience,
+		Load: load, Save: save,
+		Accept: func(req infra.CreateInstanceRequest) error {
+			_, err := p.accept(req)
+			return err
+		},
+		Reserve: p.reserve, Build: p.build, Seen: p.seen, Remove: p.remove,
+	})
+	if err != nil {
+		return nil, err
 	}
 	return p, nil
 }
@@ -60,58 +48,31 @@ func New(o infra.Options, c Config) (*Provider, error) {
 // Kind implements infra.Provider.
 func (*Provider) Kind() string { return Kind }
 
-// owns reports whether a record is of this owner's machine of that instance, made
-// by this provider. Only then is anything it names touched.
-func (p *Provider) owns(r record, instanceID string) bool {
-	prefix := idPrefix + ownerHash(p.owner) + "-"
-	return p.owner.Is(r.Tags, instanceID) && r.InstanceID == instanceID &&
-		strings.HasPrefix(r.ProviderID, prefix) && len(r.ProviderID) == len(prefix)+8
-}
-
-// find checks what is asked for and names its folder.
-func (p *Provider) find(ctx context.Context, instanceID string) (folder, error) {
+// CreateInstance implements infra.Provider.
+func (p *Provider) CreateInstance(ctx context.Context, req infra.CreateInstanceRequest) (*infra.Instance, error) {
 	if err := ctx.Err(); err != nil {
-		return folder{}, fmt.Errorf("%w: %w", infra.ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", infra.ErrUnavailable, err)
 	}
-	if err := infra.CheckInstanceID(instanceID); err != nil {
-		return folder{}, err
+	if err := errors.Join(req.Validate(), p.host.Owner.Check(req.Owner())); err != nil {
+		return nil, err
 	}
-	return p.folder(instanceID), nil
+	return p.host.Create(ctx, req)
 }
 
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+// DeleteInstance implements infra.Provider. The provider's id is not needed.
+func (p *Provider) DeleteInstance(ctx context.Context, instanceID, _ string) error {
+	return p.host.Delete(ctx, instanceID)
 }
 
 // GetInstanceStatus implements infra.Provider. The provider's id is not needed. Of
 // a machine that goes it removes what can go by now.
 func (p *Provider) GetInstanceStatus(ctx context.Context, instanceID, _ string) (*infra.Instance, error) {
-	f, err := p.find(ctx, instanceID)
-	if err != nil {
-		return nil, err
-	}
-	r, err := f.read()
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, infra.ErrInstanceNotFound
-	case err != nil:
-		return nil, err
-	case !p.owns(r, instanceID):
-		return nil, infra.ErrInstanceNotFound
-	case r.DeletedAt.IsZero():
-		return p.seen(ctx, f, r), nil
-	}
-	gone, err := p.goOn(ctx, f, instanceID)
-	if err != nil {
-		p.logger.WarnContext(ctx, "a machine is not removed yet", "machine", r.ProviderID, "error", err)
-	}
-	if gone {
-		return nil, infra.ErrInstanceNotFound
-	}
-	return p.seen(ctx, f, r), nil
+	return p.host.Status(ctx, instanceID)
+}
+
+// ListInstances implements infra.Provider: by instance id, and never behind.
+func (p *Provider) ListInstances(ctx context.Context, req infra.ListInstancesRequest) (*infra.ListInstancesResponse, error) {
+	return p.host.List(ctx, req)
 }
 
 // CheckSubnetCapacity implements infra.Provider: there is room while the owner has
@@ -123,21 +84,6 @@ func (p *Provider) CheckSubnetCapacity(ctx context.Context, subnetID string) (bo
 	if _, err := p.config.network(subnetID); err != nil {
 		return false, err
 	}
-	n, err := p.count()
-	return n < p.config.MaxMachines, err
-}
-
-// count is how many folders of machines there are.
-func (p *Provider) count() (int, error) {
-	entries, err := os.ReadDir(p.home)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", infra.ErrUnavailable, err)
-	}
-	n := 0
-	for _, e := range entries {
-		if infra.CheckInstanceID(e.Name()) == nil {
-			n++
-		}
-	}
-	return n, nil
+	names, err := p.host.Names()
+	return len(names) < p.config.MaxMachines, err
 }

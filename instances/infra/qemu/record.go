@@ -1,7 +1,6 @@
 package qemu
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,21 +10,17 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"path/filepath"
-	"time"
 
-	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir"
 )
 
 // The files of a machine's folder.
 const (
-	recordFile  = "machine.json"
 	diskFile    = "disk.qcow2"
 	seedFile    = "seed.iso"
 	lifeFile    = "life"
 	monitorFile = "qmp"
 	startedFile = "started"
-	unfinished  = ".new" // ends the name of a file that is being made
 )
 
 const (
@@ -36,32 +31,14 @@ const (
 // record is what a machine is. It is in the machine's folder from before the
 // first effect until after the last.
 type record struct {
-	Version    int
-	InstanceID string
-	ProviderID string
-	Tags       map[string]string
-	LaunchedAt time.Time
+	hostdir.Record
 	// Image, Type and Network are what the configuration said when it was made.
 	Image   Image
 	Type    Type
 	Network Network
-	// DeletedAt is when it was first asked to go, or zero.
-	DeletedAt time.Time
 }
 
 const idPrefix = "berth-vm-"
-
-func ownerHash(o infra.Owner) string {
-	sum := sha256.Sum256([]byte(o.ClusterID + "\n" + o.Shard))
-	return hex.EncodeToString(sum[:4])
-}
-
-// newProviderID is idPrefix, the owner's hash, a dash and 8 digits of chance.
-func newProviderID(o infra.Owner) string {
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	return idPrefix + ownerHash(o) + "-" + hex.EncodeToString(b[:])
-}
 
 // uuid is how the machine's monitor knows which machine it is of.
 func (r record) uuid() string {
@@ -85,36 +62,17 @@ func hash(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// folder is where a machine is, or would be.
-type folder struct{ path string }
-
-func (p *Provider) folder(instanceID string) folder {
-	return folder{filepath.Join(p.home, instanceID)}
-}
-
-// read is the machine's record. None is fs.ErrNotExist, which is an answer only
-// while the provider's own folder is there.
-func (f folder) read() (record, error) {
-	root, err := os.OpenRoot(f.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, above := os.Stat(filepath.Dir(f.path)); above != nil {
-			return record{}, fmt.Errorf("%w: the folder of the machines is not there", infra.ErrUnavailable)
-		}
-		return record{}, fs.ErrNotExist
-	}
-	if err != nil {
-		return record{}, fmt.Errorf("%w: %w", infra.ErrUnavailable, err)
-	}
-	defer root.Close()
+// load is the record in a machine's folder.
+func load(root *os.Root) (record, error) {
 	r, err := readRecord(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return record{}, fmt.Errorf("%w: a machine's record: %w", infra.ErrUnavailable, err)
+		err = fmt.Errorf("a machine's record: %w", err)
 	}
 	return r, err
 }
 
 func readRecord(root *os.Root) (r record, err error) {
-	in, err := root.Open(recordFile)
+	in, err := root.Open(hostdir.RecordFile)
 	if err != nil {
 		return record{}, err
 	}
@@ -132,17 +90,17 @@ func readRecord(root *os.Root) (r record, err error) {
 	return r, nil
 }
 
-func (r record) write(root *os.Root) error {
+func save(root *os.Root, r record) error {
 	raw, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	return writeFile(root, recordFile, append(raw, '\n'))
+	return writeFile(root, hostdir.RecordFile, append(raw, '\n'))
 }
 
 // writeFile makes a file for root alone that is whole or not there.
 func writeFile(root *os.Root, name string, data []byte) error {
-	out, err := root.OpenFile(name+unfinished, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	out, err := root.OpenFile(name+hostdir.Unfinished, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -155,13 +113,13 @@ func writeFile(root *os.Root, name string, data []byte) error {
 
 // finish gives a file that is made its name, for good.
 func finish(root *os.Root, name string) error {
-	made, err := root.OpenFile(name+unfinished, os.O_RDWR, 0)
+	made, err := root.OpenFile(name+hostdir.Unfinished, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	err = errors.Join(made.Sync(), made.Close())
 	if err == nil {
-		err = root.Rename(name+unfinished, name)
+		err = root.Rename(name+hostdir.Unfinished, name)
 	}
 	if err == nil {
 		err = syncFolder(root)

@@ -6,10 +6,11 @@ import (
 	"os"
 
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir"
 )
 
 // seen is a machine as it is now.
-func (p *Provider) seen(ctx context.Context, f folder, r record) *infra.Instance {
+func (p *Provider) seen(ctx context.Context, f hostdir.Folder, r record) *infra.Instance {
 	return &infra.Instance{
 		InstanceID: r.InstanceID, ProviderInstanceID: r.ProviderID, Status: p.status(ctx, f, r),
 		Hostname: r.InstanceID, LaunchedAt: r.LaunchedAt, Tags: maps.Clone(r.Tags),
@@ -17,11 +18,11 @@ func (p *Provider) seen(ctx context.Context, f folder, r record) *infra.Instance
 }
 
 // status is what is found of a machine. What cannot be read is no fact about it.
-func (p *Provider) status(ctx context.Context, f folder, r record) infra.Status {
+func (p *Provider) status(ctx context.Context, f hostdir.Folder, r record) infra.Status {
 	if !r.DeletedAt.IsZero() {
 		return infra.StatusDeleting
 	}
-	root, err := os.OpenRoot(f.path)
+	root, err := os.OpenRoot(f.Path)
 	if err != nil {
 		return infra.StatusUnknown
 	}
@@ -51,7 +52,7 @@ func (p *Provider) status(ctx context.Context, f folder, r record) infra.Status 
 	if there, err := lives(root); err == nil && !there {
 		return infra.StatusStopped // it ended meanwhile
 	}
-	p.logger.WarnContext(ctx, "a machine's state is not known", "machine", r.ProviderID, "error", err)
+	p.host.Logger.WarnContext(ctx, "a machine's state is not known", "machine", r.ProviderID, "error", err)
 	return infra.StatusUnknown
 }
 

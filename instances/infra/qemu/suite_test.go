@@ -1,7 +1,6 @@
 package qemu_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,29 +8,17 @@ import (
 	"time"
 
 	"github.com/berth-cloud/berth/instances/infra"
+	"github.com/berth-cloud/berth/instances/infra/hostdir/hostdirtest"
 	"github.com/berth-cloud/berth/instances/infra/infratest"
 )
 
 func TestVirtualMachinesKeepTheContract(t *testing.T) {
 	infratest.Run(t, func(t testing.TB) infratest.Fixture {
 		b := newBench(t)
-		return infratest.Fixture{
-			Provider: b.open(owner),
-			Owner:    owner,
-			Advance: func(ctx context.Context) error {
-				pause(ctx)
-				return ctx.Err()
-			},
-			Other:         func(o infra.Owner) infra.Provider { return b.open(o) },
-			Reopen:        func() infra.Provider { return b.open(owner) },
-			Place:         b.place,
-			Count:         b.count,
-			Output:        b.output,
-			UnknownArg:    "flavour",
-			UnknownSubnet: "nowhere",
-			Settle:        1,
-			Patience:      time.Minute,
-		}
+		fx := hostdirtest.Fixture(owner, func(o infra.Owner) infra.Provider { return b.open(o) })
+		fx.Place, fx.Count, fx.Output = b.place, b.count, b.output
+		fx.Patience = time.Minute
+		return fx
 	})
 }
 

@@ -1,0 +1,4 @@
+package hostdir
+
+// IsAt is what a lock that was taken is asked before it counts.
+var IsAt = isAt
