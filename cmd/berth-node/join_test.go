@@ -48,7 +48,7 @@ func controlPlane(t *testing.T) *shard.Shard {
 	must(err)
 	s, err := shard.Open(ctx, shard.Options{
 		ServerID: "test", Storage: storage.NewMemory(), Secrets: secrets.NewMemory(), Loader: loader, Providers: providers,
-		CacheDir: t.TempDir(), Timing: hub.Timing{Heartbeat: 200 * time.Millisecond},
+		CacheDir: t.TempDir(), Timing: hub.Timing{Heartbeat: 200 * time.Millisecond}, Alone: true,
 	})
 	must(err)
 	serving, stop := context.WithCancel(context.Background())
