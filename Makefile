@@ -56,7 +56,8 @@ test: ## Vet, and run unit, real-engine and short end-to-end tests with the race
 	@# Of these packages nearly all is such models, cut points and stories of one goroutine.
 	@$(GO) run ./internal/tools/testsum -count=1 -timeout 5m \
 		./internal/reconcile/application ./instances ./instances/group ./instances/storage
-	@BERTH_TEST_DOCKER=1 BERTH_TEST_BRIEF=1 $(GO) run ./internal/tools/testsum $(RACE) -count=1 -timeout 8m $(TEST)
+	@# Three packages at once on two cores: those on the real engine wait for it most of their time.
+	@BERTH_TEST_DOCKER=1 BERTH_TEST_BRIEF=1 $(GO) run ./internal/tools/testsum $(RACE) -p 3 -count=1 -timeout 8m $(TEST)
 
 .PHONY: conformance
 conformance: ## Hold provider, backend and a machine's engine to every case of their suites, on the real engine

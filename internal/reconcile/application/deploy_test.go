@@ -28,6 +28,7 @@ func fastDir(t testing.TB) string {
 
 func startRig(t *testing.T) *rig {
 	t.Helper()
+	raceSample(t)
 	return newRig(t, sqlitetest.OpenDir(t, fastDir(t)), "shop", "web")
 }
 
