@@ -21,13 +21,13 @@ func TestLogsGoOnOverReleases(t *testing.T) {
 	b.apply(0, site(app, b.web("v1"), quickProbe))
 	b.say(host, "one from the first")
 	b.apply(0, site(app, b.web("v2"), quickProbe))
-	b.say(host, "two from the second")
 	b.eventually(settleTime, "the first container is gone", func(context.Context) error {
 		if now := b.names(app); len(now) != 1 {
 			return fmt.Errorf("%q", now)
 		}
 		return nil
 	})
+	b.say(host, "two from the second") // not before the first one's last words
 	inOrder(t, b.want(0, "", "logs", app).text, "web.0 v1 | one from the first", "web.0 v1 | web: v1 stops", "web.0 v2 | two from the second")
 	inOrder(t, b.want(0, "", "logs", app+"/web", "--raw", "--tail", "1").text, "two from the second")
 
