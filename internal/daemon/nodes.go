@@ -134,11 +134,8 @@ func (d *daemon) located(ctx context.Context, desired *store.DesiredService) (re
 	}
 	options := append(d.options[:len(d.options):len(d.options)],
 		application.WithNodeRecovering(at.Recovering), application.WithImagesMoved(at.Remote))
-	return application.New(desired.Name, d.store, d.engineFor(at.Placement), options...), nil
+	return application.New(desired.Name, d.store, d.fleet.For(at.Placement), options...), nil
 }
-
-// engineFor is the engine of an app that is placed so.
-func (d *daemon) engineFor(p store.Placement) docker.Runtime { return d.fleet.For(p) }
 
 // finalizing removes what is left of a deleted service, where its app was placed last. What
 // is on a node that cannot be asked goes once the node is back.
@@ -148,6 +145,6 @@ func (d *daemon) finalizing(ctx context.Context, t *store.PendingTeardown) (reco
 		return nil, err
 	}
 	p.AppID = t.AppID
-	resolve := func(string) (docker.Runtime, error) { return d.engineFor(p), nil }
+	resolve := func(string) (docker.Runtime, error) { return d.fleet.For(p), nil }
 	return application.NewDeleteFinalizer(d.store, resolve, d.logger, d.options...).For(t.Name, t.NodeID), nil
 }

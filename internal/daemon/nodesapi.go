@@ -115,9 +115,6 @@ func (n nodesAPI) awaited(ctx context.Context, machines []shard.Machine, out []w
 	return out, nil
 }
 
-// recovering is for how long a node that is back counts as one that is coming up.
-const recovering = 30 * time.Second
-
 func (f *nodeFacts) state(m *fleet.Member) (wire.NodeState, string) {
 	row := f.rows[m.ID]
 	switch {
@@ -129,7 +126,7 @@ func (f *nodeFacts) state(m *fleet.Member) (wire.NodeState, string) {
 		return wire.NodeOffline, "not heard of since " + row.OfflineSince.UTC().Format(time.RFC3339)
 	case !m.Online:
 		return wire.NodeOffline, "its agent is not connected"
-	case !row.OfflineSince.IsZero() || time.Since(m.Since) < recovering:
+	case !row.OfflineSince.IsZero() || time.Since(m.Since) < nodes.Recovery:
 		return wire.NodeRecovering, "connected since a moment"
 	}
 	return wire.NodeOnline, ""

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 
-	"github.com/berth-cloud/berth/internal/docker"
 	"github.com/berth-cloud/berth/internal/probe"
 )
 
@@ -63,16 +62,4 @@ func (n *node) at(addr netip.Addr) *sighting {
 		}
 	}
 	return found
-}
-
-// Dial opens a connection to an address on one node; "" is this machine.
-func (f *Fleet) Dial(ctx context.Context, id, address string) (net.Conn, error) {
-	if id == "" {
-		return f.o.Dialer.DialContext(ctx, "tcp", address)
-	}
-	if f.o.Members == nil {
-		return nil, unavailable(id, docker.ErrUnavailable)
-	}
-	conn, err := f.o.Members.Dial(ctx, id, address)
-	return conn, told(id, err)
 }

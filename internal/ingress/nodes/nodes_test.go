@@ -107,6 +107,19 @@ func (r *rig) joined(n *Nodes, node string) {
 	r.until(node+" is connected", func() bool { return n.hub.Online(node) })
 }
 
+// joinedBy is one that takes agents, at that address, with the machine one connected.
+func (r *rig) joinedBy(c table.Cluster) (n *Nodes, at string) {
+	r.Helper()
+	n = r.nodes(nil)
+	at, err := n.Use(c, saved)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.agent("one", at)
+	r.joined(n, "one")
+	return n, at
+}
+
 func (r *rig) ctx() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	r.Cleanup(cancel)
@@ -360,13 +373,7 @@ func listenerOf(r *rig, e *Estate) *net.TCPListener {
 func TestASuccessorHasTheAgentsAndDialsForTheOneBefore(t *testing.T) {
 	r := newRig(t)
 	c := r.cluster("127.0.0.1:0")
-	first := r.nodes(nil)
-	at, err := first.Use(c, saved)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.agent("one", at)
-	r.joined(first, "one")
+	first, at := r.joinedBy(c)
 	target := r.target(echo)
 	standing := r.dial(first, "one", target)
 	second := r.handOver(first, c)
@@ -392,13 +399,7 @@ func TestASuccessorHasTheAgentsAndDialsForTheOneBefore(t *testing.T) {
 func TestABreakIsABreakThroughTheSuccessorToo(t *testing.T) {
 	r := newRig(t)
 	c := r.cluster("127.0.0.1:0")
-	first := r.nodes(nil)
-	at, err := first.Use(c, saved)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.agent("one", at)
-	r.joined(first, "one")
+	first, _ := r.joinedBy(c)
 	second := r.handOver(first, c)
 	target := r.target(func(c *net.TCPConn) {
 		_, _ = bufio.NewReader(c).ReadString('\n')
@@ -423,13 +424,7 @@ func TestABreakIsABreakThroughTheSuccessorToo(t *testing.T) {
 func TestDeadlinesOfAConnectionThroughTheSuccessorSpoilNothing(t *testing.T) {
 	r := newRig(t)
 	c := r.cluster("127.0.0.1:0")
-	first := r.nodes(nil)
-	at, err := first.Use(c, saved)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.agent("one", at)
-	r.joined(first, "one")
+	first, _ := r.joinedBy(c)
 	r.handOver(first, c)
 	target := r.target(func(c *net.TCPConn) {
 		br := bufio.NewReader(c)

@@ -104,7 +104,6 @@ func (c *controller) offline(ctx context.Context, since time.Time) (reconcile.Re
 		if since.IsZero() {
 			since = now
 		}
-		c.row.ID, c.row.OfflineSince = c.id, since
 		if err := c.n.note(ctx, c.id, func(row *store.Node) { row.OfflineSince = since }); err != nil {
 			return reconcile.Result{}, err
 		}
@@ -115,11 +114,7 @@ func (c *controller) offline(ctx context.Context, since time.Time) (reconcile.Re
 	}
 	res := condition(reconcile.False, string(application.ReasonNodeOffline), fmt.Sprintf("not heard of since %s; what it runs is left alone", since.UTC().Format(time.RFC3339)))
 	for _, services := range apps {
-		specs := make([]*spec.Service, len(services))
-		for i := range services {
-			specs[i] = &services[i].Spec
-		}
-		after, moves := spec.MovesAfter(specs...)
+		after, moves := movesAfter(services)
 		if !moves {
 			continue
 		}

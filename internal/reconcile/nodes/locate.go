@@ -14,8 +14,8 @@ import (
 	"github.com/berth-cloud/berth/internal/store"
 )
 
-// recovery is for how long a node counts as one that has only come back.
-const recovery = 30 * time.Second
+// Recovery is for how long a node counts as one that has only come back.
+const Recovery = 30 * time.Second
 
 // Location is where the passes of a service work.
 type Location struct {
@@ -91,7 +91,7 @@ func (n *Nodes) locate(r *roster, p store.Placement) Location {
 			away++
 			l.Away, l.Since = id, since
 		}
-		if m, ok := r.members[id]; ok && m.Online && n.opts.Now().Sub(m.Since) < recovery {
+		if m, ok := r.members[id]; ok && m.Online && n.opts.Now().Sub(m.Since) < Recovery {
 			l.Recovering = true
 		}
 	}
@@ -197,11 +197,7 @@ func (n *Nodes) candidates(ctx context.Context, r *roster, p *store.Placement, a
 	if err != nil {
 		return nil, nil, err
 	}
-	specs := make([]*spec.Service, len(services))
-	for i := range services {
-		specs[i] = &services[i].Spec
-	}
-	after, moves := spec.MovesAfter(specs...)
+	after, moves := movesAfter(services)
 	lost = map[string]bool{}
 	add := func(id string, c placement.Node) {
 		row := r.rows[id]
@@ -228,6 +224,15 @@ func (n *Nodes) candidates(ctx context.Context, r *roster, p *store.Placement, a
 		}
 	}
 	return all, lost, nil
+}
+
+// movesAfter is spec.MovesAfter of an app's services.
+func movesAfter(services []store.DesiredService) (time.Duration, bool) {
+	specs := make([]*spec.Service, len(services))
+	for i := range services {
+		specs[i] = &services[i].Spec
+	}
+	return spec.MovesAfter(specs...)
 }
 
 // load counts the replicas of the other apps that are placed on each node.
